@@ -69,9 +69,9 @@ def choose(
         if case.name not in only if only else case.is_long:
             continue
         taking_part = case.quick if is_quick and not only else case.systems
-        named = [system for system in taking_part if not systems or system.name in systems]
-        if named:
-            chosen.append((case, named))
+        chosen_systems = [system for system in taking_part if not systems or system.name in systems]
+        if chosen_systems:
+            chosen.append((case, chosen_systems))
     return chosen
 
 
@@ -105,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _positive(text: str) -> int:
+    """Return the number above zero that a text of the command line stands for."""
     number = int(text.replace("_", ""))
     if number < 1:
         raise argparse.ArgumentTypeError(f"expected a number above zero, got {text}")
@@ -136,6 +137,7 @@ def _run_cases(
 
 
 def _interrupt(*_: object) -> None:
+    """End a run as Ctrl-C does; a handler of signals."""
     raise KeyboardInterrupt
 
 

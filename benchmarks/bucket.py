@@ -146,7 +146,7 @@ class BucketQuery:
         return pa.record_batch(columns)
 
     def revised_rows(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Return two rows for each: one that inserts it without an end, and one that revises it."""
+        """Return two rows for each row: one that inserts it without an end, and one that revises it to its end."""
         twice = np.repeat(np.arange(len(rows)), 2)
         is_revision = np.tile([False, True], len(rows))
         columns = {name: rows.column(name).take(pa.array(twice)) for name in rows.schema.names}
@@ -159,6 +159,7 @@ class BucketQuery:
 
     @property
     def _columns(self) -> Columns:
+        """The columns of an input: events have ends if they last, and ids with their changes if they may be revised."""
         lasts = self.lasting > 0 or self.join is not None
         return Columns(
             start=NamedColumn("start", "bigint"),
@@ -172,6 +173,7 @@ class BucketQuery:
 
     @property
     def _modules(self) -> tuple[ModulePlan, ...]:
+        """The plan of the module that reads the number, or none."""
         if self.module is None:
             return ()
         output = "" if self.module.is_operator else _RESULT
@@ -179,6 +181,10 @@ class BucketQuery:
 
     @property
     def _joined(self) -> JoinPlan | None:
+        """The plan of the join; None if there is none.
+
+        Events that are the results themselves are an anti join of their stream with nothing.
+        """
         if self.passes_events:
             return JoinPlan(JoinKind.ANTI, (JoinedColumn(_VALUE, 0, 0),))
         if self.join is None:

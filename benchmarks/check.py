@@ -13,7 +13,7 @@ from benchmarks.data import SECOND, Files
 from benchmarks.questions.question import Question, Rows, ticks
 
 TOLERANCE: Final = 1e-9
-"""How far two values may be apart, relative to the larger."""
+"""The distance that two values may have, relative to the larger one."""
 
 _SHOWN: Final = 3
 
@@ -61,6 +61,7 @@ def check_answers(system: str, question: Question, files: Files, answers: pa.Tab
     watermark = int(rows.at.max()) - files.delay * SECOND
 
     def complete(table: pa.Table) -> pa.Table:
+        """Return the answers about windows that are complete."""
         return table.filter(pa.array(question.are_complete(table, rows, watermark)))
 
     expected = complete(question.answers(rows))
@@ -83,8 +84,9 @@ def compare(expected: pa.Table, answers: pa.Table) -> list[Difference]:
     return differences
 
 
-def _are_close(value: float, other: float) -> bool:
-    return math.isclose(value, other, rel_tol=TOLERANCE)
+def _are_close(expected: float, value: float) -> bool:
+    """Return True if a value is the expected one, within the tolerance."""
+    return math.isclose(expected, value, rel_tol=TOLERANCE)
 
 
 def _by_window(answers: pa.Table) -> dict[tuple[int, int], tuple[float, ...]]:

@@ -56,10 +56,10 @@ class Data:
         keys: The number of keys: 0, 1, ...
         rows: Rows per file.
         files: The number of files; each covers a span of event time, the next one the span after it.
-        distribution: How rows are spread over keys. Of Zipf keys, key k has a share that falls with (k + 1) ** 1.1. Of
-            keys that are each there once, a file has each as often as all others, in random order.
-        seed: Of the random numbers.
-        pace: How event time passes.
+        distribution: The distribution of rows over keys. Of Zipf keys, key k has a share that falls with
+            (k + 1) ** 1.1. Of keys that are each there once, a file has each as often as all others, in random order.
+        seed: The seed of the random numbers.
+        pace: The pace of event time.
     """
 
     keys: int
@@ -145,6 +145,7 @@ def table_of(data: Data, number: int) -> pa.Table:
 
 
 def _keys(data: Data, random: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Draw the keys of a file's rows."""
     if data.distribution == "uniform":
         return random.integers(0, data.keys, data.rows)
     if data.distribution == "each once":

@@ -39,28 +39,31 @@ class Measure:
     def __str__(self) -> str:
         return self.name
 
-    def times_better(self, question: Question, subject: Summary, other: Summary) -> float | None:
-        """Return the factor by which a subject is better than another; None if one was not measured."""
+    def times_better(self, question: Question, subject: Summary, baseline: Summary) -> float | None:
+        """Return the factor by which a subject is better than a baseline; None if one was not measured."""
         subject_figure = self.of(question, subject)
-        other_figure = self.of(question, other)
-        if not subject_figure or not other_figure:
+        baseline_figure = self.of(question, baseline)
+        if not subject_figure or not baseline_figure:
             return None
         if self.more_is_better:
-            return subject_figure / other_figure
-        return other_figure / subject_figure
+            return subject_figure / baseline_figure
+        return baseline_figure / subject_figure
 
 
 def _rows_per_cpu_second(_: Question, summary: Summary) -> float | None:
+    """Return the input rows per second of processor time; None if that was not measured."""
     return summary.rows / summary.cpu_seconds if summary.cpu_seconds else None
 
 
 def _written_per_slice(question: Question, summary: Summary) -> float | None:
+    """Return the bytes that a warm micro-batch writes for each slice; None without slices or a measurement."""
     if summary.written_bytes is None or not isinstance(question, Hopping):
         return None
     return summary.written_bytes / question.slices_written()
 
 
 def _written_share(_: Question, summary: Summary) -> float | None:
+    """Return the bytes that a run wrote to the state over the bytes of its rows; None if that was not measured."""
     return None if summary.written_in_all is None else summary.written_in_all / (summary.rows * ROW_BYTES)
 
 

@@ -75,6 +75,7 @@ class RandomRows:
         """Return the rows of a micro-batch."""
         first = START + number * EVERY * SECOND
         starts = self._random.integers(first, first + EVERY * SECOND, self._rows)
+        # Keys as they are in practice: large numbers with gaps between them, and not 0, 1, 2, ...
         keys = 10**12 + 7919 * self._random.integers(0, self._keys, self._rows)
         values = self._random.normal(100, 15, self._rows)
         return self._query.rows(pa.array(keys), pa.array(starts), pa.array(values))
@@ -159,7 +160,9 @@ def measure_in_spark() -> None:
 
 def _write_file(folder: Path, stream: RandomRows, number: int) -> None:
     """Write the rows of a micro-batch as a file for each core."""
-    table = pa.table(stream.micro_batch(number)).rename_columns({"start": "at", "k0": "key", "i0": "value"})
+    rows = pa.table(stream.micro_batch(number))
+    # A map task reads keys as the columns k0, k1, ... and the inputs of modules as i0, i1, ...
+    table = rows.rename_columns({"start": "at", "k0": "key", "i0": "value"})
     half = len(table) // CORES
     for core in range(CORES):
         file = folder / f"{number}-{core}.parquet"

@@ -121,6 +121,7 @@ def summarize(runs: Sequence[Run]) -> Summary:
     """Return the medians of runs of the same question by the same system; at least one."""
 
     def over_runs(measure: Callable[[Run], float | None]) -> float | None:
+        """Return the median of a figure over the runs in which it was measured."""
         return _median(map(measure, runs))
 
     return Summary(
@@ -145,14 +146,17 @@ def summarize(runs: Sequence[Run]) -> Summary:
 
 
 def _measured(values: Iterable[float | None]) -> list[float]:
+    """Return the values that were measured."""
     return [value for value in values if value is not None]
 
 
 def _median(values: Iterable[float | None]) -> float | None:
+    """Return the median of the values that were measured; None if none was."""
     measured = _measured(values)
     return median(measured) if measured else None
 
 
 def _total(values: Iterable[float | None]) -> float | None:
+    """Return the sum of the values that were measured; None if none was."""
     measured = _measured(values)
     return sum(measured) if measured else None

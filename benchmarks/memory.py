@@ -16,7 +16,7 @@ INTERVAL: Final = 0.25
 """Seconds between two looks."""
 
 _IDLE: Final = 0.02
-"""How many seconds of CPU a process may take in a run and still count as one that has nothing to do with it."""
+"""The seconds of CPU up to which a process counts as one that has nothing to do with a run."""
 
 
 class MemoryWatch:
@@ -26,7 +26,7 @@ class MemoryWatch:
 
     Args:
         root: The process id at the top.
-        with_root: Whether the top itself is one of the processes that compute.
+        with_root: True if the top itself is one of the processes that compute.
     """
 
     def __init__(self, root: int, with_root: bool) -> None:
@@ -50,13 +50,16 @@ class MemoryWatch:
             watch._thread.join()
 
     def _watch(self) -> None:
+        """Look again and again until the run has ended, and once more then."""
         while not self._ended.wait(INTERVAL):
             self._update_peak()
         self._update_peak()
 
     def _update_peak(self) -> None:
         """Raise the peaks to the memory that JVMs, the Pythons together and the largest Python hold now."""
-        jvm = python = worker = 0
+        jvm = 0
+        python = 0
+        worker = 0
         for process in self._processes():
             try:
                 if _is_java(process):  # a JVM that starts a process is two for a moment; shares add up
@@ -79,6 +82,7 @@ class MemoryWatch:
         return seconds
 
     def _processes(self) -> list[psutil.Process]:
+        """Return the processes that are watched; none once the root has ended."""
         try:
             below = self._root.children(recursive=True)
         except psutil.Error:
@@ -101,10 +105,12 @@ def _is_java(process: psutil.Process) -> bool:
 
 
 def _cpu(process: psutil.Process) -> float:
+    """Return the seconds of CPU that a process has taken."""
     times = process.cpu_times()
     return float(times.user + times.system)
 
 
 def _share(process: psutil.Process) -> int:
+    """Return the proportional share of memory of a process, or its resident memory where the system has no shares."""
     full = process.memory_full_info()
     return int(getattr(full, "pss", full.rss))

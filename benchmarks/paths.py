@@ -44,8 +44,8 @@ class Trace:
     """The calls of the engine's functions while something runs.
 
     Attributes:
-        functions: How often each was called, in the order of the first calls.
-        changes: How often a function of one file called one of another.
+        functions: The number of calls of each function, in the order of the first calls.
+        changes: The number of calls from a function of one file to a function of another one, by these files.
     """
 
     functions: Counter[CodeType] = field(default_factory=Counter)

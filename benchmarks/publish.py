@@ -122,6 +122,7 @@ def _beside_spark(medians: Medians) -> list[list[str]]:
 
 
 def _beside_by_hand(medians: Medians) -> list[list[str]]:
+    """Return a row per case: the rates of a Python class and of `transformWithState` by hand, and their ratio."""
     cases = {"tumbling-60": "10,000 keys, tumbling 60 s", "tumbling-60-many-keys": "100,000 keys, tumbling 60 s"}
     rows = []
     for case, words in cases.items():
@@ -131,16 +132,19 @@ def _beside_by_hand(medians: Medians) -> list[list[str]]:
 
 
 def _sessions(medians: Medians) -> list[list[str]]:
+    """Return a row per case: how many times Spark's rate Muntin has over sessions."""
     cases = {"session-20": "10,000 keys", "session-20-zipf": "10,000 Zipf keys"}
     return [[words, _times(medians.times_rate(case, "muntin sliced", "spark window"))] for case, words in cases.items()]
 
 
 def _smaller_hops(medians: Medians) -> list[list[str]]:
+    """Return one row: the seconds of a warm micro-batch at smaller and smaller hops."""
     seconds = [medians.of("smaller-hops", "muntin columnar", question)["warm_batch"] for question in range(4)]
     return [["seconds per warm batch", *(f"{value:.2f}" for value in seconds)]]
 
 
 def _state_written(medians: Medians) -> list[list[str]]:
+    """Return one row: the state that a warm micro-batch writes for each slice, over longer and longer windows."""
     sizes = [medians.of("state-written", "muntin columnar", question)["written_per_slice"] for question in range(4)]
     return [["KB written per warm batch and slice", *(f"{size / 1000:.0f}" for size in sizes)]]
 
@@ -240,6 +244,7 @@ def _rates(medians: Medians, case: str, systems: Sequence[str]) -> list[str]:
 
 
 def _from_start(medians: Medians) -> list[list[str]]:
+    """Return a row per number of rows: the processor time and the memory of a whole script, system by system."""
     rows = []
     for words, case in (("1,000 rows", "local-start"), ("a million rows", "local-start-million")):
         cells = []
@@ -251,12 +256,14 @@ def _from_start(medians: Medians) -> list[list[str]]:
 
 
 def _workers(medians: Medians) -> list[list[str]]:
+    """Return one row: the rates of one worker and of two, and their ratio."""
     pair = ("local-workers", "muntin local, 2 workers", "muntin local, 1 worker")
     rates = [medians.rate("local-workers", "muntin local, 1 worker"), medians.rate("local-workers", pair[1])]
     return [["average, tumbling 60 s", *rates, _times(medians.times_rate(*pair))]]
 
 
 def _fifty_million(medians: Medians) -> list[list[str]]:
+    """Return a row for one worker and for two: the time and the memory of a run over 50 million rows."""
     rows = []
     for words, system in (("one worker", "muntin local, 1 worker"), ("two workers", "muntin local, 2 workers")):
         run = medians.of("local-50-million", system)
@@ -314,6 +321,11 @@ def with_rows(page: str, corner: str, rows: Sequence[Sequence[str]]) -> str:
 
 
 def _table_of(page: str, corner: str) -> re.Match[str]:
+    """Find the table of a page by its first heading; the group `rows` has its lines without the headings.
+
+    Raises:
+        ValueError: The page has no such table.
+    """
     table = re.search(rf"^\| {re.escape(corner)} \|.*\n\|[-:| ]+\|\n(?P<rows>(?:\|.*\n)+)", page, re.MULTILINE)
     if table is None:
         raise ValueError(f"the page has no table whose first heading is {corner!r}")
@@ -384,6 +396,7 @@ def publish(medians: Medians, conditions: str) -> list[str]:
 
 
 def _times(ratio: float) -> str:
+    """Return a ratio in words, such as `7.3 times`."""
     return f"{_spell(ratio)} times"
 
 

@@ -58,6 +58,7 @@ def results_data(results: Sequence[CaseResults], when: datetime) -> dict[str, An
 
 
 def _case_data(results: CaseResults) -> dict[str, Any]:
+    """Return the part of a case in the file of results."""
     return {
         "name": results.case.name,
         "seconds": results.seconds,
@@ -69,7 +70,7 @@ def _case_data(results: CaseResults) -> dict[str, Any]:
 
 
 def _trial_data(trial: Trial) -> dict[str, Any]:
-    """Return what the file of results holds of a trial; `medians` is `None` without usable figures."""
+    """Return the part of a trial in the file of results; `medians` is None without usable figures."""
     summary = trial.summary
     written_per_slice = None if summary is None else WRITTEN_PER_SLICE.of(trial.question, summary)
     return {
@@ -124,9 +125,11 @@ def _figures_table(results: CaseResults) -> Table:
     if len(results.case.questions) > 1:
         columns["question"] = [str(trial.question) for trial in results.trials]
     for name, figure in _COLUMNS.items():
-        columns[name] = [
-            "" if trial.summary is None else _spell(figure(trial, trial.summary)) for trial in results.trials
-        ]
+        cells: list[str] = []
+        for trial in results.trials:
+            summary = trial.summary
+            cells.append("" if summary is None else _spell(figure(trial, summary)))
+        columns[name] = cells
     columns["remarks"] = [escape(_remark(trial, results.case.files)) for trial in results.trials]
 
     shown = {name: cells for name, cells in columns.items() if any(cells)}
@@ -138,6 +141,7 @@ def _figures_table(results: CaseResults) -> Table:
 
 
 def _floors_table(results: Sequence[CaseResults]) -> Table:
+    """Return the verdicts on the floors of all cases."""
     table = Table("case", "floor", title="floors", title_justify="left")
     table.add_column("measured", justify="right")
     table.add_column()
@@ -161,6 +165,7 @@ def _remark(trial: Trial, files: int) -> str:
 
 
 def _divided(value: float | None, unit: float) -> float | None:
+    """Return a figure in a larger unit; None if it was not measured."""
     return None if value is None else value / unit
 
 

@@ -109,11 +109,11 @@ class Runner:
     """Runs cases.
 
     Attributes:
-        folder: Where the streams are written.
-        rows: Rows of a file.
-        repeats: How often each system runs, unless a run is long.
-        limit: Seconds after which a run is stopped.
-        say: Tells the user what goes on, in a line.
+        folder: The folder to which the streams are written.
+        rows: The number of rows of a file.
+        repeats: The number of times that each system runs, unless a run is long.
+        limit: The seconds after which a run is stopped.
+        say: The function that shows the user a line.
     """
 
     folder: Path
@@ -141,7 +141,7 @@ class Runner:
         return CaseResults(case, self.rows, tuple(trials), time.monotonic() - started)
 
     def _check_trial(self, trial: Trial, case: Case) -> None:
-        """Compare a system's answers about a little data with the right ones. It warms up by that."""
+        """Compare a system's answers about a little data with the right ones, which also warms the system up."""
         if not trial.is_alive:
             self.say(f"  {trial.system.name}: {trial.absence}")
             return
@@ -150,6 +150,7 @@ class Runner:
         started = time.monotonic()
 
         def answer_and_compare() -> int:
+            """Return the number of windows, all of which are right."""
             answers = trial.system.answer(trial.question, files)
             return check_answers(trial.system.name, trial.question, files, answers)
 
@@ -162,8 +163,8 @@ class Runner:
         """Run a system once more over the files that it reads in this case, and keep the run with its trial."""
         if not trial.is_alive:
             return
-        read = files.first(trial.files)
-        run = _attempt(trial, lambda: trial.system.measure(trial.question, read, self.limit))
+        files_read = files.first(trial.files)
+        run = _attempt(trial, lambda: trial.system.measure(trial.question, files_read, self.limit))
         trial.note = trial.system.note
         if run is None:
             self.say(f"  {trial.system.name}, {trial.question}: {trial.failure}")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 CORES: Final = 2
-"""Unless said otherwise: how many tasks run at a time, and how many state partitions every query has."""
+"""By default: the number of tasks that run at a time, and of the state partitions of every query."""
 
 _HERE: Final = str(Path(__file__).parents[1])
 
@@ -23,8 +23,8 @@ def start_session(log: Path, cores: int = CORES) -> None:
     """Start the session.
 
     Args:
-        log: The file for what Spark has to say.
-        cores: How many tasks run at a time, and how many state partitions every query has.
+        log: The file for the log of Spark.
+        cores: The number of tasks that run at a time, and of the state partitions of every query.
     """
     _let_workers_import_us()
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -44,7 +44,7 @@ def end_session() -> None:
 
 
 def _let_workers_import_us() -> None:
-    """Stateful processors travel by their names, and the workers import them."""
+    """Put this repository on the path of workers: they import stateful processors, which travel by their names."""
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     if _HERE not in paths:
         os.environ["PYTHONPATH"] = os.pathsep.join([_HERE, *filter(None, paths)])

@@ -108,8 +108,8 @@ class Bytes:
     """The bytes that a kind of query takes in one place.
 
     Attributes:
-        key: Of each further key with its units.
-        unit: Of each further unit of a key.
+        key: Bytes of each further key with its units.
+        unit: Bytes of each further unit of a key.
     """
 
     key: float
@@ -118,11 +118,11 @@ class Bytes:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a kind of query takes.
+    """The bytes that a kind of query takes.
 
     Attributes:
-        state: In the state store.
-        memory: In the memory of the worker that has its bucket.
+        state: Bytes in the state store.
+        memory: Bytes in the memory of the worker that has its bucket.
     """
 
     state: Bytes

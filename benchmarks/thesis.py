@@ -40,8 +40,8 @@ class Work:
     """What a method does.
 
     Attributes:
-        touches: How often a payload was read; one that is read twice counts twice.
-        merges: How often two states were merged.
+        touches: The number of times that a payload was read; one that is read twice counts twice.
+        merges: The number of times that two states were merged.
     """
 
     touches: int = 0
@@ -249,7 +249,7 @@ class Answered:
 
     Attributes:
         results: The result of each window, by its start.
-        latencies: Of each result, how many rows it came after the punctuation that covers its window.
+        latencies: For each result, the number of rows by which it came after the punctuation that covers its window.
     """
 
     results: dict[int, float] = field(default_factory=dict)
@@ -322,12 +322,12 @@ def true_results(query: Disordered, script: Script) -> dict[int, float]:
 
 
 def by_slack(query: Disordered, script: Script, slack: int, *, is_generous: bool) -> Answered:
-    """Answer a query with slack: a window ends when a row is so much later than its end.
+    """Answer a query with slack: a window is closed once a row is later than its end by the slack.
 
     Args:
         query: The query.
         script: The stream, whose punctuation is not read.
-        slack: In ticks.
+        slack: The slack, in ticks.
         is_generous: True if a row that is too late for some of its windows counts in the others; consistent slack drops
             it from all.
     """
@@ -349,6 +349,8 @@ def by_slack(query: Disordered, script: Script, slack: int, *, is_generous: bool
             closed = newest - slack
         elif step == Punctuation(INFINITY):
             closed = INFINITY
+
+        # Windows that are closed now are answered.
         for start in sorted(start for start in members if start + windows.size <= closed):
             answered.results[start] = query.reduce(members.pop(start))
             emitted.append((place, start + windows.size))

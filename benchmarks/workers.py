@@ -84,7 +84,7 @@ class Peaks:
         self.workers: dict[int, Memory] = {}
 
     def look(self) -> None:
-        """See how much each process takes now."""
+        """Raise the peaks of the processes to the memory that they take now."""
         for process in psutil.Process().children(recursive=True):
             with suppress(psutil.Error):  # it may end meanwhile
                 if "pyspark.worker" not in process.cmdline():

@@ -124,7 +124,7 @@ def uses_spark(file: str) -> bool:
         file: Its path from the root of the repository.
     """
     text = (ROOT / file).read_text(encoding="utf-8")
-    return "spark: SparkSession" in text or 'getfixturevalue("spark")' in text
+    return ": SparkSession" in text or 'getfixturevalue("spark")' in text
 
 
 def hide_java(folder: Path) -> None:

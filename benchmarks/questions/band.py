@@ -46,6 +46,7 @@ class Band(Question):
         right_places = right.key[order] * key_width + right.at[order] - earliest
         left_places = left.key * key_width + left.at - earliest
 
+        # The right rows near a left one are a run, from its first to before its stop; one pair for each row of it.
         firsts = np.searchsorted(right_places, left_places - reach)
         stops = np.searchsorted(right_places, left_places + reach, side="right")
         counts = stops - firsts

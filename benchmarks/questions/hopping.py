@@ -53,10 +53,15 @@ class Hopping(Question):
         ends is emitted and never written.
         """
         edges = [USUAL_PACE.start + number * USUAL_PACE.span for number in range(1, 6)]
-        return mean(self._slices_open_at(end, start) for start, end in pairwise(edges))
+        return mean(self._slices_open_at_end(start, end) for start, end in pairwise(edges))
 
-    def _slices_open_at(self, end: int, start: int) -> int:
-        """Return the number of slices since a start that have a window open when a batch ends."""
+    def _slices_open_at_end(self, start: int, end: int) -> int:
+        """Return the number of the slices of a micro-batch that still have an open window when it ends.
+
+        Args:
+            start: The start of its event time, in seconds.
+            end: The end of its event time.
+        """
         width = gcd(self.size, self.hop)
         watermark = end - USUAL_PACE.delay - 1
         count = 0
@@ -75,6 +80,7 @@ def hopping_answers(windows: Hopping, rows: Rows, ends: Ints) -> pa.Table:
     last = int(ends.max()) // hop
     table = _WindowTable(windows.aggregate, int(rows.key.max()) + 1, first, last - first + 1)
     most_windows_of_a_row = int(np.max((ends - 1) // hop - (rows.at - size) // hop))
+    # Add each row to the last window that it overlaps, then to the last but one, and so on.
     for number in range(most_windows_of_a_row):
         window = (ends - 1) // hop - number
         is_member = window * hop + size > rows.at
@@ -83,7 +89,7 @@ def hopping_answers(windows: Hopping, rows: Rows, ends: Ints) -> pa.Table:
 
 
 class _WindowTable:
-    """A count and a value for each key and window."""
+    """A count and an aggregate for each key and window, in arrays in which a key has its windows side by side."""
 
     def __init__(self, aggregate: Aggregate, keys: int, first: int, windows: int) -> None:
         self._aggregate = aggregate
@@ -95,6 +101,7 @@ class _WindowTable:
         self._smallest = np.full(keys * windows, np.inf)
 
     def add(self, keys: Ints, windows: Ints, values: Floats) -> None:
+        """Add rows, each to one window of its key."""
         cells = keys * self._windows + (windows - self._first)
         np.add.at(self._counts, cells, 1)
         np.add.at(self._totals, cells, values)
@@ -102,6 +109,7 @@ class _WindowTable:
         np.minimum.at(self._smallest, cells, values)
 
     def answers(self, hop: int) -> pa.Table:
+        """Return the answers about the windows that have rows; window n starts at n times the hop."""
         cells = np.flatnonzero(self._counts)
         if self._aggregate == "average":
             values = self._totals[cells] / self._counts[cells]

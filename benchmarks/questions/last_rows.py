@@ -35,6 +35,7 @@ class LastRows(Question):
         rows_of_keys = np.diff(np.r_[first_of_keys, len(key)])
         first_of_key = np.repeat(first_of_keys, rows_of_keys)
         number_in_key = np.arange(len(key)) - first_of_key + 1
+        # A window reaches back from its newest row, but not beyond the first row of the key.
         newest = np.flatnonzero(number_in_key % self.every == 0)
         oldest = np.maximum(first_of_key[newest], newest + 1 - self.size)
         value = averages_of_runs(rows.value[order], oldest, newest + 1)

@@ -63,10 +63,11 @@ class Nexmark(Question):
 
     def are_complete(self, answers: pa.Table, rows: Rows, watermark: int) -> Bools:
         """Compare times, or the ends of windows, with the watermark; a pair of query 8 is there when its rows are."""
-        start = ticks(answers["start"])
         if self.query == 8:
             return np.ones(len(answers), np.bool_)
-        return start + (SIZE * SECOND if self.query > 2 else 1) <= watermark
+        has_windows = self.query in (5, 7)
+        duration = SIZE * SECOND if has_windows else 1
+        return ticks(answers["start"]) + duration <= watermark
 
 
 def _hot(rows: Rows) -> pa.Table:
@@ -85,6 +86,7 @@ def _hot(rows: Rows) -> pa.Table:
 
 
 def _highest(rows: Rows) -> pa.Table:
+    """Sort by window and price, and keep the last row of each window; of equal prices, the one of the last auction."""
     size = SIZE * SECOND
     start = rows.at // size * size
     order = np.lexsort((rows.key, rows.value, start))
@@ -100,5 +102,5 @@ def _new_sellers(rows: Rows) -> pa.Table:
     auctions = rows.where((rows.value >= 70) & (rows.value < 78))
     arrivals = Counter(zip(people.key.tolist(), (people.at // size * size).tolist(), strict=True))
     start = auctions.at // size * size
-    pairs = [arrivals[name] for name in zip(auctions.key.tolist(), start.tolist(), strict=True)]
-    return answer_table(np.repeat(auctions.key, pairs), np.repeat(start, pairs), np.repeat(auctions.value, pairs))
+    counts = [arrivals[key_and_window] for key_and_window in zip(auctions.key.tolist(), start.tolist(), strict=True)]
+    return answer_table(np.repeat(auctions.key, counts), np.repeat(start, counts), np.repeat(auctions.value, counts))

@@ -97,6 +97,7 @@ def answer_table(key: Ints, start: Ints, value: Floats) -> pa.Table:
 
 def averages_of_runs(value: Floats, firsts: Ints, stops: Ints) -> Floats:
     """Return the average of each run of values, from its first to before its stop: never empty, they may overlap."""
+    # `reduceat` adds up from each bound to the next one: every second sum is that of a run, the others lie between.
     bounds = np.column_stack([firsts, stops]).ravel()
     padded = np.append(value, 0.0)  # a stop may lie at the end, which `reduceat` refuses
     totals: Floats = np.add.reduceat(padded, bounds)[::2]

@@ -38,14 +38,17 @@ def of_stream(
     """Return the results of an aggregate over the windows of a question."""
     if isinstance(question, Hopping) and question.aggregate == "max":
         aggregate = module("stats.max", "value")
-    is_speculative = isinstance(question, LastingHops) and question.is_speculative
-    emit: Literal["speculative", "final"] = "speculative" if is_speculative else "final"
+    emit: Literal["speculative", "final"] = "final"
+    columns = ["value"]
+    if isinstance(question, LastingHops) and question.is_speculative:
+        emit = "speculative"
+        columns.append("change")
     windows = events_of(stream, question, delay).window(window_of(question), emit=emit, evaluator=evaluator)
     results = windows.aggregate(value=aggregate).results()
 
     # Windows of rows are named by their newest row, which is a tick before their end.
     start = "window.end - interval 1 microsecond" if isinstance(question, LastRows) else "window.start"
-    return results.selectExpr("key", f"{start} AS start", "value", *(["change"] if is_speculative else []))
+    return results.selectExpr("key", f"{start} AS start", *columns)
 
 
 def of_table(rows: DataFrame, question: Question, _: int, *, aggregate: ModuleCall) -> DataFrame:

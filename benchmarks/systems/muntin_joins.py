@@ -61,10 +61,12 @@ def of_joins(stream: DataFrame, question: Question, delay: int) -> DataFrame:
 
 
 def _events(rows: DataFrame, watermark: str) -> EventStream[DataFrame]:
+    """Return rows as events that are points."""
     return events(rows, key="key", at="at", watermark=watermark, buckets=BUCKETS)
 
 
 def _passed(bids: EventStream[DataFrame], query: int) -> DataFrame:
+    """Pass bids on: all for query 0 of Nexmark, in euros for query 1, those for some auctions for query 2."""
     value = "value"
     if query == 1:
         bids = bids.with_columns(euros=f"value * {EURO}D")
@@ -75,6 +77,11 @@ def _passed(bids: EventStream[DataFrame], query: int) -> DataFrame:
 
 
 def _hot_auctions(bids: EventStream) -> DataFrame:
+    """Return the auctions with the most bids of each hopping window: query 5 of Nexmark.
+
+    The count of an auction becomes a point at the start of its window. Windows start every `PERIOD` seconds, so the
+    counts of one window are those in a tumbling window of that length.
+    """
     counted = bids.window(hopping(f"{SIZE} seconds", f"{PERIOD} seconds")).aggregate(n=module("stats.count"))
     counts = counted.as_events(key=None, buckets=1).to_points()
     of_windows = counts.window(tumbling(f"{PERIOD} seconds"))
@@ -82,6 +89,7 @@ def _hot_auctions(bids: EventStream) -> DataFrame:
 
 
 def _best(rows: DataFrame) -> DataFrame:
+    """Return results of `stats.top_by` as answers, with the value by which rows were ranked."""
     return rows.selectExpr("value AS key", "window.start AS start", "CAST(by AS double) AS value")
 
 

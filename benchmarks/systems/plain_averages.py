@@ -43,7 +43,9 @@ class PlainAverage(IncrementalAggregate[float, tuple[float, int], float]):
 
     def combine(self, state: tuple[float, int], other: tuple[float, int]) -> tuple[float, int]:
         """Return the sum and the count of the members of both."""
-        return state[0] + other[0], state[1] + other[1]
+        total, count = state
+        other_total, other_count = other
+        return total + other_total, count + other_count
 
     def compute_result(self, state: tuple[float, int]) -> float:
         """Return the average."""
@@ -95,8 +97,10 @@ class PlainMax(IncrementalAggregate[float, float | None, float | None]):
 
     def combine(self, state: float | None, other: float | None) -> float | None:
         """Return the larger of two."""
-        if state is None or other is None:
-            return other if state is None else state
+        if state is None:
+            return other
+        if other is None:
+            return state
         return max(state, other)
 
     def compute_result(self, state: float | None) -> float | None:

@@ -105,6 +105,7 @@ def stream_of(files: Files, files_per_batch: int = 1) -> DataFrame:
 
 
 def _table_of(files: Files) -> DataFrame:
+    """Return all rows of files as a static DataFrame."""
     return spark_session().read.parquet(*map(str, files.paths))
 
 
@@ -140,6 +141,7 @@ def collect_stream(results: DataFrame) -> pa.Table:
     tables: list[pa.Table] = [schema.empty_table()]
 
     def keep(batch: DataFrame, _: int) -> None:
+        """Keep the rows of a micro-batch."""
         tables.append(batch.toArrow().cast(schema))
 
     with tempfile.TemporaryDirectory(prefix="muntin-bench-") as folder:
@@ -177,6 +179,7 @@ def read_progress(progress: Mapping[str, Any], reads: int) -> Batch:
 
 
 def _start(writer: DataStreamWriter, checkpoint: Path) -> StreamingQuery:
+    """Start a query that ends when it has read all files."""
     return writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
 
 

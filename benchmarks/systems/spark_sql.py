@@ -29,14 +29,15 @@ def of_windows(stream: DataFrame, question: Question, delay: int) -> DataFrame:
     """
     from pyspark.sql import functions as F
 
-    aggregate = F.avg("value")
+    is_max = isinstance(question, Hopping) and question.aggregate == "max"
+    aggregate = F.max("value") if is_max else F.avg("value")
     start = F.col("window.start")
     match question:
         case Session(gap):
             window = F.session_window("at", f"{gap} seconds")
         case Hopping(size, hop):
             window = F.window("at", f"{size} seconds", f"{hop} seconds")
-            aggregate = F.max("value") if question.aggregate == "max" else aggregate
+
         case CalendarDays(zone):
             stream = stream.withColumn("at", F.from_utc_timestamp("at", zone))  # the session is in UTC
             window = F.window("at", "1 day")
@@ -66,6 +67,7 @@ def of_table_by_udf(rows: DataFrame, question: Question, _: int) -> DataFrame:
 
 
 def _grouped_table(rows: DataFrame, question: Question, average: Column) -> DataFrame:
+    """Return an average of each key and window over a static input."""
     from pyspark.sql import functions as F
 
     assert isinstance(question, Hopping), f"no case asks a table for {question}"
@@ -108,6 +110,7 @@ def campaigns_of_views(stream: DataFrame) -> DataFrame:
 
 
 def _pairs(rows: DataFrame, reach: int) -> DataFrame:
+    """Join the left and the right rows of a key that are at most `reach` seconds apart."""
     from pyspark.sql import functions as F
 
     left = rows.where(IS_LEFT).selectExpr("key", "at AS start")
@@ -117,6 +120,7 @@ def _pairs(rows: DataFrame, reach: int) -> DataFrame:
 
 
 def _views(views: DataFrame, size: int) -> DataFrame:
+    """Count the views of each campaign in tumbling windows of `size` seconds."""
     from pyspark.sql import functions as F
 
     counted = views.groupBy("campaign", F.window("at", f"{size} seconds").alias("window")).count()
@@ -124,6 +128,7 @@ def _views(views: DataFrame, size: int) -> DataFrame:
 
 
 def _hot_auctions(rows: DataFrame) -> DataFrame:
+    """Return the auctions with the most bids of each hopping window: query 5 of Nexmark."""
     from pyspark.sql import functions as F
 
     window = F.window("at", f"{SIZE} seconds", f"{PERIOD} seconds")
@@ -135,6 +140,7 @@ def _hot_auctions(rows: DataFrame) -> DataFrame:
 
 
 def _highest_bids(rows: DataFrame) -> DataFrame:
+    """Return the bid with the highest price of each tumbling window: query 7 of Nexmark."""
     from pyspark.sql import functions as F
 
     of_windows = rows.groupBy(F.window("at", f"{SIZE} seconds").alias("window"))
@@ -143,6 +149,7 @@ def _highest_bids(rows: DataFrame) -> DataFrame:
 
 
 def _new_sellers(rows: DataFrame) -> DataFrame:
+    """Return the auctions of people who came in the same tumbling window: query 8 of Nexmark."""
     from pyspark.sql import functions as F
 
     window = F.window("at", f"{SIZE} seconds").alias("window")

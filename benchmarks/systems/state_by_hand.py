@@ -80,6 +80,14 @@ class KeyProcessor(StatefulProcessor, Generic[S]):
         """Nothing is held open."""
 
     def _emit(self, key: int, state: S, due: int | None, watermark: int) -> list[Row]:
+        """Return the results of a key, store what is left of its state, and set a timer if it is due at another time.
+
+        Args:
+            key: The key.
+            state: Its state.
+            due: The time for which a timer of it is set; None if there is none.
+            watermark: The watermark, in milliseconds.
+        """
         results = [Row(key=key, start=start, value=value) for start, value in state.emit(watermark)]
         packed = state.packed()
         if packed is None:

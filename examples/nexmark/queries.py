@@ -25,7 +25,11 @@ SKIP: Final = 7
 
 SIZE: Final = 10 * SECOND
 PERIOD: Final = 5 * SECOND
+"""The length of a window, and the time from the start of one to the start of the next."""
+
 GAP: Final = 10 * SECOND
+"""The time without a bid that ends a session."""
+
 LIFE_OF_THE_SITE: Final = 1_000 * SECOND
 """Longer than anything on the site lasts."""
 
@@ -111,6 +115,7 @@ def winning_bids(tables: Tables) -> Query[DataFrame]:
     )
     # An offer lasts until its auction closes; at the last moment all offers of an auction are there together.
     closing = offers.as_events(key="auction", buckets=BUCKETS).where("price >= reserve").to_points("end").shift(-1)
+    # Of offers at one price, `top_by` takes the greatest: the negative time is greatest for the first bid.
     offer = F.struct(F.expr("-bid_at").alias("first"), "seller", "category", "price")
     return closing.window(tumbling(1)).apply(module("stats.top_by", offer, "price", k=1))
 

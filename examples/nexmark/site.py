@@ -79,26 +79,20 @@ def random_site(seed: int, auctions: int) -> Site:
     """
     random = Random(seed)
     people = [
-        Person(seller, f"n{seller}", random.choice("xyz"), random.choice(STATES), random.randrange(60 * SECOND))
-        for seller in range(12)
-    ]
-    opened = [
-        Auction(
-            1_000 + number,
-            random.choice((3, random.randrange(14))),
-            random.choice((10, 11)),
-            random.choice((0, 50, 5_000)),
-            at := random.randrange(60 * SECOND),
-            at + random.choice((1, 2 * SECOND, 11 * SECOND, MOST_OPEN)),
+        Person(
+            id=id,
+            name=f"n{id}",
+            city=random.choice("xyz"),
+            state=random.choice(STATES),
+            at=random.randrange(60 * SECOND),
         )
-        for number in range(auctions)
+        for id in range(12)
     ]
+    opened = [_random_auction(random, id=1_000 + number) for number in range(auctions)]
     bids: list[Bid] = []
     for auction in opened:
-        ends = (auction.at, auction.expires - 1, auction.expires, auction.expires + 5)
-        for at in [*random.choices(range(auction.at, auction.expires), k=random.choice((0, 1, 6))), *ends]:
-            bids.append(Bid(auction.id, random.randrange(9), random.choice((10, 50, 60, 900, 7_000)), at))
-    bids.append(Bid(5, 1, 1_000, 30 * SECOND))
+        bids += _random_bids_for(random, auction)
+    bids.append(Bid(auction=5, bidder=1, price=1_000, at=30 * SECOND))  # there is no auction 5
     # Of equal bids of one time only the first stays: no query could say which bidder was first.
     distinct_bids: dict[tuple[int, int, int], Bid] = {}
     for bid in bids:
@@ -108,3 +102,25 @@ def random_site(seed: int, auctions: int) -> Site:
         sorted(opened, key=lambda auction: auction.at),
         sorted(distinct_bids.values(), key=lambda bid: bid.at),
     )
+
+
+def _random_auction(random: Random, id: int) -> Auction:
+    """Return a random auction; half of them are of seller 3, and sellers 12 and 13 are not among the people."""
+    seller = random.choice((3, random.randrange(14)))
+    category = random.choice((10, 11))
+    reserve = random.choice((0, 50, 5_000))
+    at = random.randrange(60 * SECOND)
+    duration = random.choice((1, 2 * SECOND, 11 * SECOND, MOST_OPEN))
+    return Auction(id, seller, category, reserve, at, expires=at + duration)
+
+
+def _random_bids_for(random: Random, auction: Auction) -> list[Bid]:
+    """Return bids at the edges of an auction, and some while it is open."""
+    edges = (auction.at, auction.expires - 1, auction.expires, auction.expires + 5)
+    times = random.choices(range(auction.at, auction.expires), k=random.choice((0, 1, 6)))
+    bids: list[Bid] = []
+    for at in (*times, *edges):
+        bidder = random.randrange(9)
+        price = random.choice((10, 50, 60, 900, 7_000))
+        bids.append(Bid(auction.id, bidder, price, at))
+    return bids

@@ -46,5 +46,7 @@ class CrestFactor(ColumnarAggregate[float | None, float | None]):
     def compute_results(self, components: Mapping[str, Floats]) -> Floats:
         """Return the factors; null where all payloads were zero."""
         root = np.sqrt(components["square"])
+        is_zero = root == 0.0
+        divisor = np.where(is_zero, 1.0, root)
         with np.errstate(invalid="ignore"):
-            return np.ma.MaskedArray(components["peak"] / np.where(root == 0.0, 1.0, root), root == 0.0)
+            return np.ma.MaskedArray(components["peak"] / divisor, mask=is_zero)

@@ -97,9 +97,10 @@ class HeartBeats(StreamOperator[float, Signal, Beat]):
         if rate < 50:
             raise ValueError(f"rate must be 50 samples per second or more, got {rate!r}")
         self.rate = rate
-        self.box = round(0.03 * rate)
-        self.wide = round(0.16 * rate)
-        self.window = round(0.15 * rate)
+        # The lengths of the filters, in samples: the low-pass, the high-pass, and the average of the squared slopes.
+        self.low_length = round(0.03 * rate)
+        self.high_length = round(0.16 * rate)
+        self.average_length = round(0.15 * rate)
 
     def create_state(self) -> Signal:
         """Return a signal of no samples."""
@@ -118,10 +119,12 @@ class HeartBeats(StreamOperator[float, Signal, Beat]):
         state.energies[:] = height, energy
         state.time = time
         state.samples += 1
+        # The first two seconds set the running heights: a third of the highest energy, and half of the average.
         if state.samples <= 2 * self.rate:
             state.beat_height = max(state.beat_height, energy / 3.0)
             state.noise_height += energy / (4.0 * self.rate)
             return ()
+        # A peak within 200 ms after a beat is neither a beat nor another peak.
         is_peak = earlier_energy < height >= energy
         if not is_peak or peak_sample - state.last_beat < self.rate // 5:
             return ()
@@ -134,22 +137,24 @@ class HeartBeats(StreamOperator[float, Signal, Beat]):
 
     def _filter(self, state: Signal, payload: float) -> float:
         """Move the filters by a sample, and return the energy of the slopes."""
+        # The low-pass is a sum of sums. The high-pass takes the average of the low-pass from its middle sample.
         smooth = _moved_sum(state.smooth, _moved_sum(state.raw, payload))
-        level = _moved_sum(state.low, smooth / (self.box * self.box))
+        level = _moved_sum(state.low, smooth / (self.low_length * self.low_length))
         band = state.band
         band.popleft()
-        band.append(state.low[self.wide // 2 - 1] - level / self.wide)
+        band.append(state.low[self.high_length // 2 - 1] - level / self.high_length)
+        # The derivative over five samples, its square, and the average of the squares.
         slope = _EIGHTH * (2.0 * band[4] + band[3] - band[1] - 2.0 * band[0])
-        energy = _moved_sum(state.slopes, slope * slope) / self.window
+        energy = _moved_sum(state.slopes, slope * slope) / self.average_length
         return energy if isfinite(energy) else 0.0
 
     def _fill(self, state: Signal, payload: float) -> None:
         """Fill the filters as if the signal had always been at its first sample."""
-        state.raw.extend([payload] * self.box)
-        state.smooth.extend([payload * self.box] * self.box)
-        state.low.extend([payload] * self.wide)
+        state.raw.extend([payload] * self.low_length)
+        state.smooth.extend([payload * self.low_length] * self.low_length)
+        state.low.extend([payload] * self.high_length)
         state.band.extend([0.0] * 5)
-        state.slopes.extend([0.0] * self.window)
+        state.slopes.extend([0.0] * self.average_length)
 
 
 def _moved_sum(values: deque[float], value: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import fsum
+from math import fsum, isnan
 from typing import ClassVar
 
 from muntin import (
@@ -63,14 +63,16 @@ class Interpolation(Operator[float | None, float]):
         """Return the rows from the first to the last start in the window."""
         samples: dict[int, list[float]] = {}  # by their times
         for event in events:
-            if event.start >= window.start and event.payload is not None and event.payload == event.payload:
-                samples.setdefault(event.start, []).append(event.payload)
+            if event.start < window.start or event.payload is None or isnan(event.payload):
+                continue
+            samples.setdefault(event.start, []).append(event.payload)
         first_time = min(samples, default=0)
         last_time = max(samples, default=0)
         if first_time > window.start or last_time < window.end - 1 or first_time == last_time:
             return  # an end of the line is missing
         first = fsum(samples[first_time]) / len(samples[first_time])
         last = fsum(samples[last_time]) / len(samples[last_time])
-        for time in range(-(-first_time // self.step) * self.step, last_time, self.step):
+        first_row = -(-first_time // self.step) * self.step  # the first multiple of the step from there on
+        for time in range(first_row, last_time, self.step):
             share = (time - first_time) / (last_time - first_time)
             yield Event.point(time, first + (last - first) * share)

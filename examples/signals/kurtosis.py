@@ -59,7 +59,8 @@ class Kurtosis(ColumnarAggregate[float | None, float | None]):
         count, _, squares, _, fourths = components["moments"].T
         is_flat = squares == 0.0
         with np.errstate(invalid="ignore", over="ignore"):
-            return np.ma.MaskedArray(count * fourths / np.where(is_flat, 1.0, squares * squares), is_flat)
+            divisor = np.where(is_flat, 1.0, squares * squares)
+            return np.ma.MaskedArray(count * fourths / divisor, mask=is_flat)
 
 
 def merged_moments(first: Floats, second: Floats) -> Floats:

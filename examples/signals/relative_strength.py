@@ -55,4 +55,4 @@ class RelativeStrength(ColumnarAggregate[float | None, float | None]):
         is_still = (rises == 0.0) & (falls == 0.0)
         with np.errstate(invalid="ignore", over="ignore"):
             moved = np.where(is_still, 1.0, rises + falls)
-            return np.ma.MaskedArray(rises / moved * 100.0, is_still)
+            return np.ma.MaskedArray(rises / moved * 100.0, mask=is_still)

@@ -40,15 +40,11 @@ def random_packets(seed: int, count: int = 120) -> list[Packet]:
     random = Random(seed)
     times_between_edges = [at for at in range(25 * MINUTE) if at not in EDGES]
     times = sorted([*EDGES, *random.sample(times_between_edges, count - len(EDGES))])
-    packets = [
-        Packet(
-            "control" if random.random() < 0.03 else random.choice(("main 1", "main 2")),
-            f"10.0.0.{min(random.randint(0, 5), random.randint(0, 5))}",
-            random.randint(40, 1500),
-            at,
-        )
-        for at in times
-    ]
+    packets: list[Packet] = []
+    for at in times:
+        link = "control" if random.random() < 0.03 else random.choice(("main 1", "main 2"))
+        host = min(random.randint(0, 5), random.randint(0, 5))  # the smaller of two: low numbers are more frequent
+        packets.append(Packet(link, source=f"10.0.0.{host}", length=random.randint(40, 1500), at=at))
     arrived = [step.change.event.payload for step in _arriving(packets, seed).changes()]
     sources: list[str] = []
     for row, packet in enumerate(arrived):

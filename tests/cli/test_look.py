@@ -90,7 +90,7 @@ def test_a_page_is_served_and_follows_the_recording_until_it_is_interrupted(
     pages: list[str] = []
     batches: list[int] = []
 
-    def visit(address: str, _: bool) -> None:
+    def visit(address: str) -> None:
         pages.append(urlopen(address).read().decode())
         batches.append(batches_in(address))
         last = max((recording / "batches").iterdir())
@@ -102,7 +102,7 @@ def test_a_page_is_served_and_follows_the_recording_until_it_is_interrupted(
 
     monkeypatch.setattr(command, "_open", visit)
     monkeypatch.setattr(command, "Event", Interrupted)
-    done = muntin("look", recording, "--serve")
+    done = muntin("look", recording, "--serve", "--open")
     assert done.code == 0
     assert re.match(r"rides is shown at http://127\.0\.0\.1:\d+/ until Ctrl-C", done.output)
     assert keys_in(pages[0]) == ["north", "south"]

@@ -81,7 +81,7 @@ def stream_of(
         starts=range(-20, -14 if is_narrow else -12 if has_ties else random.choice((-10, 20, 45))),
         payload=payload,
         disorder=random.randrange(25),
-        again=0.3 if can_use_ids_again else 0.0,
+        repeats=0.3 if can_use_ids_again else 0.0,
         closed=random.random() < 0.8,
     )
     steps = list(until_closed(stream).steps)

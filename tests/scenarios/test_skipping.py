@@ -10,7 +10,7 @@ from muntin import IncrementalAggregate, tumbling
 from muntin.testing import reference
 from muntin.testing.scripts import Script
 from muntin_adapters.combinators import with_default
-from muntin_engine.modules.skipping import Choosy
+from muntin_engine.modules.skipping import CountingModule
 
 pytestmark = pytest.mark.usefixtures("all_states_small")
 
@@ -32,8 +32,8 @@ def test_what_a_module_says_of_nothing_holds_where_it_is_given_nothing() -> None
         query = reference.WindowedQuery(tumbling(10), [reference.Computation(module, accepts=is_present)])
         stream = Script().point("a", 3).close()
         assert [row.value for row in stream.run(query)[None]] == [(expected,)]
-        choosy = Choosy(module)
-        assert choosy.compute_result(choosy.add_events(choosy.create_state(), [])) == expected
+        counting = CountingModule(module)
+        assert counting.compute_result(counting.add_events(counting.create_state(), [])) == expected
 
 
 def is_present(payload: object) -> bool:

@@ -19,7 +19,7 @@ from muntin_engine.state.cells import METADATA, CheckedCells, MemoryCells, Origi
 from muntin_engine.testing.live_results import LiveOutput, LiveResult
 from muntin_engine.testing.query_under_test import QueryUnderTest
 from muntin_engine.testing.reference_output import progress_of
-from muntin_engine.testing.stepwise_run import rows_of, start
+from muntin_engine.testing.stepwise_run import new_process, rows_of
 from tests.torture.damage import damaged_bytes
 from tests.torture.evaluators import WINDOWS, make, stream_for
 from tests.torture.kind import Figures
@@ -60,7 +60,7 @@ class _Run:
     def process(self, number: int, batch: Batch) -> None:
         """Process a micro-batch in a new process."""
         checked = CheckedCells(self.cells, f"bucket {self._origin.bucket}", self._origin._replace(batch=number))
-        process = start(self._tested, self._evaluator, checked)
+        process = new_process(self._tested, self._evaluator, checked)
         progress = progress_of(self._tested.query.window, batch)
         for (key,), change in process.process(list(rows_of(self._tested, batch)), progress):
             self.live.apply(key, key, change)

@@ -69,6 +69,7 @@ class Muntin(TableLibrary):
 
 
 def _events(frame: pa.Table, question: Question) -> EventStream[Any]:
+    """Return the rows that `frame` made as events: points, or with a lifetime where a question asks for it."""
     if isinstance(question, LastRows):
         return events(frame, key="key", at="at", order="at")  # times of a key differ
     if not isinstance(question, Snapshot | LastingHops):
@@ -85,6 +86,7 @@ def _with_revisions(lasting: pa.Table, start: np.ndarray[Any, Any]) -> pa.Table:
     ids = pa.array(start)
 
     def rows_of(change: str) -> pa.Table:
+        """Return a row for each event with one kind of change; its end is the new one."""
         changes = pa.array(np.full(len(lasting), change))
         with_change = lasting.append_column("id", ids).append_column("change", changes)
         return with_change.append_column("new_end", lasting["end"]).set_column(3, "end", no_end)

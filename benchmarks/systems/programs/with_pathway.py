@@ -47,15 +47,17 @@ class Files(pw.io.python.ConnectorSubject):
 def compute(task: Task, answers: Answers) -> None:
     """Run the graph."""
     rows = pw.io.python.read(Files(task), schema=Row, autocommit_duration_ms=None)
-    is_session = isinstance(task.question, Session)
-    once = None if is_session else pw.temporal.exactly_once_behavior(shift=task.delay * SECOND)
-    windows = rows.windowby(pw.this.at, window=window_of(task.question), behavior=once, instance=pw.this.key)
+    behavior = None
+    if not isinstance(task.question, Session):
+        behavior = pw.temporal.exactly_once_behavior(shift=task.delay * SECOND)
+    windows = rows.windowby(pw.this.at, window=window_of(task.question), behavior=behavior, instance=pw.this.key)
     results = windows.reduce(
         key=pw.this._pw_instance, start=pw.this._pw_window_start, value=pw.reducers.avg(pw.this.value)
     )
     live: dict[Any, tuple[int, int, float]] = {}
 
     def follow(key: Any, row: dict[str, Any], time: int, is_addition: bool) -> None:
+        """Keep an answer that is added, until it is taken back."""
         answer = (row["key"], row["start"], row["value"])
         if is_addition:
             live[key] = answer

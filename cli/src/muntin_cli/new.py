@@ -44,6 +44,8 @@ def create_package(name: str, folder: Path, kinds: Sequence[OfferKind] = (DEFAUL
     except OSError as error:
         reason = f"{error.strerror}: {error.filename}"
         raise UsageError(f"{target} cannot be made: {reason}\n  choose a folder to write in (--into)") from None
+
+    # Each wanted file of the template is written with the lines of the kinds, and with the plugin's name.
     template = files("muntin_cli") / "template"
     for path, source in _walk(template):
         if is_wanted(path, kinds):

@@ -73,6 +73,7 @@ def progress_of(spark: SparkSession, description: str) -> Iterator[None]:
         is_over = Event()
 
         def poll() -> None:
+            """Update the bar every now and then until the block is over."""
             while not is_over.is_set():
                 tasks = _count_tasks(spark)
                 if tasks is not None:

@@ -179,6 +179,7 @@ def condition(text: str) -> Callable[[Mapping[str, Any]], bool]:
         ) from error
 
     def meets(row: Mapping[str, Any]) -> bool:
+        """Return True if a row meets the condition."""
         try:
             return bool(eval(code, {"__builtins__": {}}, dict(row)))  # it is the user's own command
         except TypeError:

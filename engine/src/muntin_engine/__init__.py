@@ -131,7 +131,7 @@ else:
         # Not at the top of the file: `needed` imports the SDK, which the process of an operator can do without.
         from muntin_engine.needed import engine_module
 
-        module = engine_module(_MODULE_OF_NAME[name], name)
+        module = engine_module(_MODULE_OF_NAME[name], feature=name)
         value = getattr(module, name)
         globals()[name] = value  # the next use finds the name here, and does not call this function
         return value

@@ -12,7 +12,7 @@ from functools import cache
 from types import ModuleType
 from typing import Final
 
-from muntin_engine.needed import check_installed, engine_module, needed
+from muntin_engine.needed import check_installed, engine_module, required_module
 
 SPARK: Final = "muntin_engine.backends.spark.spark_backend"
 """The module of the backend that runs on Spark."""
@@ -59,8 +59,8 @@ def input_module(thing: object) -> ModuleType | None:
         return module
     if not _may_be_table(thing):
         return None
-    needed("duckdb", _WITHOUT_SPARK, "local")
-    check_installed("sqlglot", _WITHOUT_SPARK, "local")  # it is imported with the first expression in SQL
+    required_module("duckdb", feature=_WITHOUT_SPARK, extra="local")
+    check_installed("sqlglot", feature=_WITHOUT_SPARK, extra="local")  # it is imported with the first expression in SQL
     return imported_backend(LOCAL)
 
 
@@ -86,4 +86,4 @@ def imported_backend(name: str) -> ModuleType:
     Raises:
         SetupError: The backend is that of Spark, and PySpark is not installed.
     """
-    return engine_module(name, "a query on Spark")
+    return engine_module(name, feature="a query on Spark")

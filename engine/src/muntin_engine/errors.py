@@ -26,8 +26,8 @@ class JavaNotFoundError(SetupError):
     """No Java that Spark can run on was found: install one, set `JAVA_HOME`, or install `muntin-engine[jre]`.
 
     Attributes:
-        oldest: The oldest major version that would do.
-        tried: One line per place that was looked at, with what was there.
+        oldest: The oldest major version of Java that Spark runs on.
+        tried: The places where Java was looked for, each with the thing that was found there, in words.
     """
 
     def __init__(self, oldest: int, tried: Sequence[str]) -> None:
@@ -45,8 +45,8 @@ class SparkStartError(SetupError):
 
     Attributes:
         java_home: The Java that was to run it.
-        log: The file that holds everything the JVM said.
-        reason: Spark's own words, or the end of the log where the JVM ended before it could be asked.
+        log: The file with all output of the JVM.
+        reason: The message of Spark, or the end of the log if the JVM ended before it had one.
     """
 
     def __init__(self, java_home: Path, log: Path, reason: str) -> None:
@@ -65,14 +65,17 @@ class SessionConflictError(SetupError):
     Stop it with `stop_session`, or call `local_session` with its settings.
 
     Attributes:
-        differences: Setting by setting, the value it runs with (None where it has none) and the value asked for.
+        differences: The settings that differ, by name: the value with which the session runs, None if it has none, and
+            the value that was asked for.
     """
 
     def __init__(self, differences: Mapping[str, tuple[str | None, str]]) -> None:
         self.differences = dict(differences)
-        lines = "".join(f"\n  {name} is {has!r}, asked for {asked!r}" for name, (has, asked) in differences.items())
+        lines: list[str] = []
+        for name, (value, requested_value) in differences.items():
+            lines.append(f"\n  {name} is {value!r}, asked for {requested_value!r}")
         super().__init__(
-            f"a Spark session is running already, with other settings{lines}\n"
+            f"a Spark session is running already, with other settings{''.join(lines)}\n"
             "  these cannot change while it runs: stop it first, or ask for what it has"
         )
 
@@ -83,7 +86,7 @@ class SessionEndedError(SetupError):
     Start a session, build the query again in it, and start it with the same checkpoint; nothing is lost.
 
     Attributes:
-        reason: The sign of it.
+        reason: The sign by which the end was noticed, in words.
     """
 
     def __init__(self, reason: str) -> None:
@@ -132,8 +135,8 @@ class Difference:
 
     Attributes:
         subject: The part that differs, for example `"window"` or `"module"`.
-        checkpoint: The checkpoint's, in words; None if the query has one more.
-        query: The query's; None if it has one less.
+        checkpoint: The part in the query that wrote the checkpoint, in words; None if that query lacks it.
+        query: The part in the query that is to go on, in words; None if this query lacks it.
     """
 
     subject: str
@@ -141,8 +144,10 @@ class Difference:
     query: str | None
 
     def __str__(self) -> str:
-        if self.checkpoint is None or self.query is None:
-            return f"{self.subject}: {self.query or self.checkpoint} was {'removed' if self.query is None else 'added'}"
+        if self.query is None:
+            return f"{self.subject}: {self.checkpoint} was removed"
+        if self.checkpoint is None:
+            return f"{self.subject}: {self.query} was added"
         return f"{self.subject}: the checkpoint has {self.checkpoint}, the query has {self.query}"
 
 
@@ -154,10 +159,9 @@ class StateMismatchError(StateError):
     it back; the message lists what differs, and what else would help.
 
     Attributes:
-        differences: The differences of the two queries, each with `subject`, `checkpoint` and `query` in words; None
-            stands for an aggregate that was added or removed.
-        remedies: Ways to let the query go on, besides changing it back.
-        checkpoint: The checkpoint; empty where a worker found out, which does not know its path.
+        differences: The differences between the two queries.
+        remedies: The ways to let the query go on, besides changing it back, in words.
+        checkpoint: The path of the checkpoint; empty if a worker raised the error, which does not know it.
     """
 
     def __init__(self, differences: Sequence[Difference], remedies: Sequence[str] = (), checkpoint: str = "") -> None:
@@ -165,8 +169,8 @@ class StateMismatchError(StateError):
         self.remedies = tuple(remedies)
         self.checkpoint = checkpoint
         lines = [*map(str, differences), *remedies, "start the changed query with a new checkpoint, or change it back"]
-        named = f"the checkpoint {checkpoint}" if checkpoint else "the checkpoint"
-        super().__init__("\n  ".join([f"{named} belongs to another query", *lines]))
+        subject = f"the checkpoint {checkpoint}" if checkpoint else "the checkpoint"
+        super().__init__("\n  ".join([f"{subject} belongs to another query", *lines]))
 
 
 class ShippingError(SetupError):
@@ -209,10 +213,10 @@ class SinkError(MuntinError, RuntimeError):
     have it. The message includes Spark's error inside the sink, such as `No space left on device`.
 
     Attributes:
-        output: The output that it takes: `results`, `late`, `rejected` or `progress`.
+        output: The output that the sink takes: `results`, `late`, `rejected` or `progress`.
         sink: The sink.
         batch_id: The number of the micro-batch.
-        reason: The sink's message; Spark's additions are in the cause.
+        reason: The message of the sink's exception, which is the cause of this error.
     """
 
     def __init__(self, output: str, sink: str, batch_id: int, reason: str) -> None:
@@ -244,8 +248,8 @@ class NotShippableError(SetupError):
     `Name` or `Version`, or its archive cannot be read or is larger than 512 MB when unpacked.
 
     Attributes:
-        package: The name that was given.
-        reason: Why not.
+        package: The name of the package, as the user gave it.
+        reason: The reason why it cannot be sent.
     """
 
     def __init__(self, package: str, reason: str, remedy: str = "") -> None:
@@ -265,13 +269,17 @@ class WorkerEnvironmentError(SetupError):
     or does not run. The message says where, and what to do.
 
     Attributes:
-        troubles: The faults by their place, a host and a Python there; where no worker answered, the words of Spark.
+        troubles: The faults by the place where they are: a host and a Python there. If no worker answered, the message
+            of Spark.
         remedies: The remedies, one line each.
     """
 
     def __init__(self, troubles: Mapping[str, Sequence[str]], remedies: Sequence[str]) -> None:
-        self.troubles = {place: tuple(found) for place, found in troubles.items()}
+        self.troubles = {place: tuple(faults) for place, faults in troubles.items()}
         self.remedies = tuple(remedies)
-        lines = [f"  on {place}:\n{indent(chr(10).join(found), '    ')}" for place, found in self.troubles.items()]
-        said = [f"  {remedy}" for remedy in self.remedies]
-        super().__init__("\n".join(["the workers cannot run this query", *lines, *said]))
+        lines = ["the workers cannot run this query"]
+        for place, faults in self.troubles.items():
+            lines.append(f"  on {place}:")
+            lines.append(indent("\n".join(faults), "    "))
+        lines += [f"  {remedy}" for remedy in self.remedies]
+        super().__init__("\n".join(lines))

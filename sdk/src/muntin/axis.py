@@ -244,12 +244,12 @@ def _unknown_unit(text: str, number: str, unit: str) -> DurationError:
     """
     days = _DAYS.get(unit.lower().rstrip("s"))
     if days is not None:
-        # A calendar counts whole months: for any other number an example shows its windows.
-        months = f"{number} {unit}" if number.isdecimal() else "1 month"
+        # A calendar counts whole units. A number such as 2.5 cannot be one: the advice then has a month as an example.
+        calendar_size = f"{number} {unit}" if number.isdecimal() else "1 month"
         return DurationError(
             text,
             f"the unit {unit!r} has no fixed length",
-            f"windows of months are calendar('{months}')\n"
+            f"windows of months are calendar('{calendar_size}')\n"
             f"  any other length is in days, such as '{round(float(number) * days)} days'",
         )
     advice = "units: microseconds (us), milliseconds (ms), seconds (s), minutes (min), hours (h), days (d), weeks (w)"

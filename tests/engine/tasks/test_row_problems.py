@@ -85,7 +85,7 @@ def test_a_row_that_a_module_does_not_accept_is_no_bad_row_and_is_counted_for_th
     columns = {"change": ["insert", "insert", "revise", "upsert"], "id": [1, 2, 1, 4], "new_end": [None, None, 6, None]}
     read = read_rows(CHANGING.input, rows(start=[3] * 4, end=[5] * 4, i0=[None, 7, None, None], **columns))
     assert read.rows.column("problem").to_pylist() == [None, None, None, 0]
-    assert (CHANGING.choosy_labels, read.counts.unaccepted) == (("m",), (1,))
+    assert (CHANGING.labels_of_skipping_modules, read.counts.unaccepted) == (("m",), (1,))
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def as_point(step: KeyedChange) -> KeyedChange:
 @settings(max_examples=60)
 @given(st.data(), st.integers(0, 500))
 def test_a_disordered_stream_is_legal_and_means_the_same(data: st.DataObject, seed: int) -> None:
-    script = random_stream(seed, events=10, again=0.3)
+    script = random_stream(seed, events=10, repeats=0.3)
     moved = data.draw(disordered(script))
     assert moved.history() == script.history()
     assert moved.illegal() == ()

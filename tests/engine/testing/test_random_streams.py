@@ -101,7 +101,7 @@ def other_steps(script: Script) -> list[Step]:
 @pytest.mark.parametrize("early_revisions", [False, True])
 def test_a_shuffled_stream_is_legal_and_means_the_same(seed: int, early_revisions: bool) -> None:
     """It is cut where the stream was, and the changes of an event keep their order, unless they may come early."""
-    stream = random_stream(seed, again=0.3 * (seed % 2))
+    stream = random_stream(seed, repeats=0.3 * (seed % 2))
     script = split(stream, seed)
     moved = shuffle(script, seed, early_revisions=early_revisions)
     assert is_legal(moved)
@@ -128,7 +128,7 @@ def test_ids_are_used_again_on_demand() -> None:
     repeated_ids = 0
     repeated_events = 0
     for seed in SEEDS:
-        inserted = insertions(random_stream(seed, again=0.4))
+        inserted = insertions(random_stream(seed, repeats=0.4))
         ids = Counter((step.key, step.change.id) for step in inserted)
         events = Counter((step.key, step.change.id, step.change.event.start) for step in inserted)
         repeated_ids += ids.total() - len(ids)

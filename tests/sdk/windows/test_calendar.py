@@ -15,6 +15,7 @@ from muntin import INFINITY, Window, calendar, instant, ticks, tumbling
 from muntin.errors import DurationError, WindowError
 from muntin.testing import LawError, WindowKindLaws, laws_of
 from muntin.windows import CalendarWindows, Stretches
+from muntin.windows.specification import WrittenWindows
 from muntin.windows.wall_clock import shown_at, zone_named
 
 NOTHING = Stretches()
@@ -199,6 +200,12 @@ def test_windows_that_no_calendar_has_are_refused(make: Any, message: str) -> No
     with pytest.raises(WindowError) as refused:
         make()
     assert str(refused.value).startswith(message)
+
+
+def test_a_reach_that_is_too_long_is_spelled_as_the_query_has_it() -> None:
+    windows = calendar("day", reach=2**61)
+    with pytest.raises(WindowError, match=r"^day\(reach=2\*\*61\) has a length that is too long"):
+        windows.check_lengths(2**60, WrittenWindows(windows, in_python="day(reach=2**61)"))
 
 
 def test_a_month_as_a_duration_is_refused_with_the_windows_that_have_months() -> None:

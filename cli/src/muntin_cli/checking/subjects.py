@@ -78,6 +78,7 @@ def subjects_in(plugins: Sequence[Plugin], parameters: ParametersByModule) -> Su
 
 
 def _label(cls: type[Module] | type[Trigger] | type[WindowSpecification], parameters: Mapping[str, object]) -> str:
+    """Return the name of a subject, with its version and its parameters."""
     label = f"{cls.name} {cls.version}"
     if not parameters:
         return label

@@ -85,6 +85,8 @@ def backtest(  # noqa: PLR0913, PLR0917  # each is an option
         raise UsageError("no new version is named\n  expected: --module NAME=PATH, as in trading.spread=./new_spread")
     if output is not None:
         check_free(output)
+
+    # Record a query in SQL first, if there is one; then run both versions over the recording.
     replacements = options.replacements()
     with (
         _recording_folder(source, inputs or [], record, options) as folder,
@@ -96,6 +98,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # each is an option
         if page is not None and report.shown_keys:
             progress.say("following each row to its results")
             write_pages(page, recording, recording.with_modules(replacements), report.shown_keys)
+    # Differences are written whole; what is shown is cut.
     if output is not None:
         write_rows(result.differences, output)
     if as_json:

@@ -54,6 +54,7 @@ def doctor(
 
 
 def _show(signs: list[Sign]) -> None:
+    """Print a table of signs, and how many of them are troubles."""
     show_table((), [(sign.topic, str(sign.health), sign.text) for sign in signs])
     troubles = sum(sign.health is Health.TROUBLE for sign in signs)
     show(f"\n{counted(troubles, 'trouble')}")

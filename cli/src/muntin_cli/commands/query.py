@@ -118,6 +118,8 @@ def _answer_here(
     except ImportError as error:
         raise EnvironmentLacksError("muntin query needs the engine\n  install it: pip install muntin") from error
     paths = {table.name: str(table.path) for table in tables}
+
+    # A query that only Spark runs is refused with the option that runs it there.
     try:
         with errors_in_sql(text):
             if not is_streaming_sql(text):
@@ -135,6 +137,7 @@ def _answer_here(
         if _ON_SPARK not in message:
             raise
         raise UsageError(message.replace(_ON_SPARK, "run it on Spark: --spark")) from error
+
     if output is None:
         show_rows(rows)
     else:
@@ -187,6 +190,7 @@ def _answer_on_spark(
     from muntin_cli.query_on_spark import progress_of, show_first_rows, views_of, write_all_rows
     from muntin_cli.recordings import modules_in
 
+    # A recording is of a stream, too, over the present files.
     is_streaming = follow or record is not None
     with WaitingLine("starting Spark"):
         spark = spark_session("muntin query")
@@ -245,6 +249,7 @@ def _write_stream(
             show_first_rows(batch)
 
     def start() -> StreamingQuery:
+        """Start the query."""
         return window_query.write(
             results=print_rows if output is None else output,
             checkpoint=checkpoint,

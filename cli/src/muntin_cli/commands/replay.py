@@ -69,6 +69,8 @@ def replay(
         _, first_row = changes[0]
         show_data(["micro-batch", *first_row], [[str(number), *spelled(row)] for number, row in changes])
         show()
+
+    # Below the results: their numbers, and what differs from the run that was recorded.
     results = counted(len(replayed.changes), "result")
     late_rows = counted(len(replayed.late_rows), "late row")
     rejected_rows = counted(len(replayed.rejected_rows), "rejected row")

@@ -13,7 +13,7 @@ from muntin_engine.api.query import Query
 from muntin_engine.api.text.kinds import ProgramClasses
 from muntin_engine.api.text.reading import QueryReader
 from muntin_engine.backends.choosing import backend_of_all, is_stream, local_backend, spark_backend
-from muntin_engine.needed import needed
+from muntin_engine.needed import required_module
 from muntin_engine.plan.query_checks import check_progress
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _query(session: Any, text: str, modules: Iterable[Any], tables: Mapping[str,
         QueryError: The text is not a query, or the query is refused; the message shows the place in the text.
         SetupError: `sqlglot` is not installed.
     """
-    needed("sqlglot", "sql(...)", "sql")
+    required_module("sqlglot", feature="sql(...)", extra="sql")
     from muntin_engine.sql_text.call_errors import call_error
     from muntin_engine.sql_text.query_reading import read
     from muntin_engine.sql_text.sql_source import SqlText
@@ -124,7 +124,7 @@ def is_streaming_sql(text: str) -> bool:
         QueryError: The text is not SQL.
         SetupError: `sqlglot` is not installed.
     """
-    needed("sqlglot", "sql(...)", "sql")
+    required_module("sqlglot", feature="sql(...)", extra="sql")
     from muntin_engine.sql_text.dialect import parse
     from muntin_engine.sql_text.stream_reading import is_streaming
 

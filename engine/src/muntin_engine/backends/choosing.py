@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from muntin.errors import QueryError
 from muntin_engine.backend_modules import LOCAL, SPARK, backend_module, imported_backend, input_module
-from muntin_engine.needed import engine_module, needed
+from muntin_engine.needed import engine_module, required_module
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,8 +80,8 @@ def declared_schema(schema: object) -> pa.Schema:
         SetupError: DuckDB or sqlglot is missing; with them a query is planned without asking its input for columns.
     """
     for package in ("duckdb", "sqlglot"):
-        needed(package, "a query with schema=", "local")
-    columns: pa.Schema = engine_module(_DECLARED_SCHEMA, "schema=").declared_schema(schema)
+        required_module(package, feature="a query with schema=", extra="local")
+    columns: pa.Schema = engine_module(_DECLARED_SCHEMA, feature="schema=").declared_schema(schema)
     return columns
 
 
@@ -94,6 +94,6 @@ def spark_backend() -> Backend:
 def local_backend() -> Backend:
     """Return the backend of tables in this process, for a call that has no input to choose a backend by."""
     for package in ("duckdb", "sqlglot"):
-        needed(package, "a query without Spark", "local")
+        required_module(package, feature="a query without Spark", extra="local")
     backend: Backend = imported_backend(LOCAL).BACKEND
     return backend

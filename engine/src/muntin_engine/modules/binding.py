@@ -1,4 +1,4 @@
-"""A module as evaluators call it: with the way from an event's payload to its input, and plain results."""
+"""A module as evaluators call it: with a function from an event's payload to the module's input, and plain results."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import Any
 from muntin import Module, RowOperator, StreamOperator
 from muntin_engine.modules.meter import Meter
 from muntin_engine.modules.plain_results import Plain, PlainRow, plain_of
-from muntin_engine.modules.skipping import Accepted, BySource, Choosy, Present
+from muntin_engine.modules.skipping import Accepted, BySource, CountingModule, Present
 
 
 def whole_payload(payload: object) -> object:
-    """Return the payload as it is."""
+    """Return a payload as it is, for a module that reads all of it."""
     return payload
 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A module of the query with the way from an event's payload to its input, and what measures its calls.
+    """A module of the query as evaluators call it.
 
     Attributes:
         module: The module.
-        select: Makes the module's input of an event's payload.
-        meter: Measures its calls.
+        select: The function from the payload of an event to the input of the module.
+        meter: The meter of the time that its calls take.
         name: The name of its result, for triggers that read it.
-        called: The object that evaluators call: the module, or a wrapper of one that does not accept every payload.
-        plain: Makes its results plain data; None if they are already.
+        called: The object that evaluators call: the module, or a wrapper if it does not accept every payload.
+        plain: The function that makes its results plain data; None if they are plain already.
     """
 
     module: Module
@@ -39,12 +39,13 @@ class Binding:
     plain: Plain | None = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        # An aggregate that skips rows gets a wrapper, which counts in its state how many it took. A module that is
-        # called for each row or event is called only for those that it accepts: it needs none.
+        """Derive the object to call and the function that makes results plain, once for all calls."""
+        # An aggregate that skips rows gets a wrapper, which counts in the state how many rows were accepted. A module
+        # that is called for each row or event needs no wrapper, as it is only called for those that it accepts.
         is_called_per_row = isinstance(self.module, RowOperator | StreamOperator)
         skips_rows = isinstance(self.select, Present | Accepted | BySource) and not is_called_per_row
-        # The class is frozen: only `object` may set its fields.
-        object.__setattr__(self, "called", Choosy(self.module) if skips_rows else self.module)
+        # The class is frozen, so only `object` can set its fields.
+        object.__setattr__(self, "called", CountingModule(self.module) if skips_rows else self.module)
 
         plain = plain_of(self.module.result_field())
         if plain is not None and self.module.is_operator:

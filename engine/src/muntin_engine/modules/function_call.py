@@ -14,11 +14,11 @@ def call_function(label: str, implementation: Callable[..., Any], arguments: Seq
 
     Args:
         label: The name and the version of the function.
-        implementation: The callable.
-        arguments: Its arguments.
+        implementation: The function itself.
+        arguments: The arguments: values of a row, or columns if the function is vectorised.
 
     Raises:
-        ModuleError: It raised an exception, which is the cause.
+        ModuleError: The function raised an exception, which is the cause of this error.
     """
     try:
         return implementation(*arguments)

@@ -16,10 +16,13 @@ clock: Final[Clock] = perf_counter_ns
 """The clock that measures the times of a query."""
 
 TIMED: Final = 32
-"""The number of first calls that are all timed."""
+"""The number of calls at the beginning that are all timed."""
 
 STRIDE: Final = 31
-"""The number of later calls of which one is timed, as a sample. A prime: methods are called in turn."""
+"""The number of later calls of which one is timed, as a sample.
+
+It is a prime, as several methods are often called in turn: otherwise the sample might always meet the same one.
+"""
 
 _ALL_CALLS: Final = 2**62
 """More calls than a process makes."""
@@ -31,19 +34,19 @@ def no_clock() -> int:
 
 
 class Meter:
-    """Measures the calls of one module, from one `take` to the next.
+    """Measures how long the calls of one module take, from one `take` to the next.
 
-    Calls that come one by one are sampled; `sampled` returns the method to call:
+    Of calls that come one by one only a sample is timed; `sampled` returns the method to call:
 
         meter.sampled(method)(state)
 
     A loop over many keys is timed as a whole, with `now` and `since`.
 
-    Cost: 40 nanoseconds per call where `skips` is looked at and counted down in place, as `sampled` does; half a
-    microsecond more for each that is timed. A sample misses most of the few calls that take long.
+    Cost: 40 nanoseconds per call if the caller looks at `skips` and counts it down itself, as `sampled` does; half a
+    microsecond more for each call that is timed. If few calls take long, a sample misses most of them.
 
     Attributes:
-        skips: The number of calls that are not timed before the next one that is.
+        skips: The number of calls that are not timed before the next timed one.
     """
 
     def __init__(self, clock: Clock | None = None) -> None:
@@ -52,26 +55,27 @@ class Meter:
         self._is_on = clock is not None
         self._nanoseconds = 0
         self._takes = 0
-        self._calls_timed_first = TIMED  # those that are left of them
+        self._calls_timed_first = TIMED  # counts down
         self.skips = 0 if self._is_on else _ALL_CALLS
 
     def sampled(self, method: Callable[Arguments, T]) -> Callable[Arguments, T]:
-        """Return a method for one call, which may be timed."""
+        """Return a method for one call: as it is, or with a measurement of its time if this call is in the sample."""
         if self.skips:
             self.skips -= 1
             return method
         return self.timed(method)
 
     def timed(self, method: Callable[Arguments, T]) -> Callable[Arguments, T]:
-        """Return a method that times its call, and counts that time for the calls too that are not timed after it."""
+        """Return a method that times its call. The time counts also for the calls after it that are not timed."""
         self._calls_timed_first -= 1
         self.skips = 0 if self._calls_timed_first > 0 else STRIDE - 1
-        weight = 1 + self.skips
+        weight = 1 + self.skips  # the number of calls for which the time of this one stands
 
-        def call(*arguments: Arguments.args, **named: Arguments.kwargs) -> T:
+        def call(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> T:
+            """Call the method, and add its time even if it fails."""
             started = self.now()
             try:
-                return method(*arguments, **named)
+                return method(*arguments, **keywords)
             finally:
                 self._nanoseconds += (self.now() - started) * weight
 
@@ -82,10 +86,10 @@ class Meter:
         self._nanoseconds += self.now() - started
 
     def take(self) -> int:
-        """Return the nanoseconds since the last call of this method, and start anew.
+        """Return the nanoseconds measured since the last call of this method, and begin anew.
 
-        How many calls are timed first changes from time to time: calls that come in the same order in each batch all
-        get their turn.
+        The number of calls at the beginning that are all timed differs from batch to batch. So the sample after them
+        does not meet the same calls in each batch, which may come in the same order.
         """
         nanoseconds = self._nanoseconds
         self._nanoseconds = 0

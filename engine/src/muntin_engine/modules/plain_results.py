@@ -1,8 +1,8 @@
 """Results of modules as plain data, which shares nothing with their states.
 
-A column takes a list that a module returns as an array, or as anything else that can be read through, as it is. Where a
-result may be retracted it is kept, compared and stored, so all are made plain where they come out of the module, and no
-emission is stricter than another.
+A module may return a list as an array, or as any other iterable, and a column accepts that as it is. But results that
+may be retracted are kept, compared and stored, which takes plain data. So all results are made plain where they leave
+the module, and every emission accepts the same results.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ from muntin import Event
 from muntin.schemas import Field, ListOf, MapOf, Scalar, Struct
 
 Plain: TypeAlias = Callable[[Any], Any]
+"""A function that makes results plain data."""
 
 _LISTS = (list, tuple, set, frozenset, deque)
+"""The classes that are plain lists already: they can be iterated again and again."""
 
 
 def plain_of(field: Field) -> Plain | None:
     """Return the function that makes results of a declared type plain; None if the type has neither lists nor maps.
 
-    Values of another type are left as they are; a later check refuses them.
+    The function returns a value of another type as it is: a later check refuses it.
 
     Example:
         >>> from muntin.schemas import describe
@@ -50,7 +52,11 @@ def plain_of(field: Field) -> Plain | None:
 
 @dataclass(frozen=True, slots=True)
 class PlainRow:
-    """Makes a row of an operator plain, be it an event or a payload."""
+    """Makes a row of an operator plain, which is an event or a payload.
+
+    Attributes:
+        payload: The function that makes a payload plain.
+    """
 
     payload: Plain
 
@@ -63,11 +69,16 @@ class PlainRow:
 
 @dataclass(frozen=True, slots=True)
 class _PlainList:
-    """Makes a list of anything that can be read through, with plain elements if these have a form of their own."""
+    """Makes a list of any iterable.
+
+    Attributes:
+        element: The function that makes an element plain; None if elements are plain already.
+    """
 
     element: Plain | None
 
     def __call__(self, value: object) -> object:
+        """Return an iterable as a list; anything else, and text, as it is."""
         if value is None or isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
             return value
         if self.element is None:
@@ -77,11 +88,16 @@ class _PlainList:
 
 @dataclass(frozen=True, slots=True)
 class _PlainMap:
-    """Makes a dict of a mapping, with plain values if these have a form of their own; keys are plain anyhow."""
+    """Makes a dict of any mapping; keys are plain already, as they can be hashed.
+
+    Attributes:
+        value: The function that makes a value plain; None if values are plain already.
+    """
 
     value: Plain | None
 
     def __call__(self, value: object) -> object:
+        """Return a mapping as a dict; anything else as it is."""
         if not isinstance(value, Mapping):
             return value
         if self.value is None:
@@ -91,19 +107,25 @@ class _PlainMap:
 
 @dataclass(frozen=True, slots=True)
 class _PlainRecord:
-    """Makes the fields of a record plain: a dict, a named or a plain tuple, or a dataclass."""
+    """Makes the fields of a record plain: a dict, a named or a plain tuple, or a dataclass.
+
+    Attributes:
+        parts: The functions that make fields plain, by the names of the fields that are not plain already.
+        places: The same functions by the places of the fields, for plain tuples.
+    """
 
     parts: Mapping[str, Plain]
     places: Mapping[int, Plain]
 
     def __call__(self, value: object) -> object:
+        """Return a record of the same class whose fields are plain; a value that is no record as it is."""
         if isinstance(value, Mapping):
             plain_fields = dict(value)
             for name, plain in self.parts.items():
                 if name in plain_fields:
                     plain_fields[name] = plain(plain_fields[name])
             return plain_fields
-        if isinstance(value, tuple) and not hasattr(value, "_fields"):  # a plain tuple, whose fields have places alone
+        if isinstance(value, tuple) and not hasattr(value, "_fields"):  # fields of a plain tuple have only places
             plain_items = list(value)
             for place, plain in self.places.items():
                 if place < len(plain_items):
@@ -117,10 +139,10 @@ class _PlainRecord:
         return replace(value, **changed_fields) if changed_fields else value
 
     def _changed(self, value: object) -> dict[str, object]:
-        """Return the fields that are other values when they are plain; a dataclass need not be made anew for others."""
+        """Return the plain values of those fields that are not plain yet: only for these is a new record needed."""
         changed_fields: dict[str, object] = {}
         for name, plain in self.parts.items():
-            if not hasattr(value, name):  # it is another record than declared, which a later check refuses
+            if not hasattr(value, name):  # the record is not as declared: a later check refuses it
                 continue
             part = getattr(value, name)
             plain_part = plain(part)
@@ -132,20 +154,21 @@ class _PlainRecord:
 def listing(
     method: Callable[..., Iterable[object] | None], plain: Plain | None, field: Field | None
 ) -> Callable[..., list[object]]:
-    """Return a method whose rows are computed when it is called, are plain data, and share nothing with a state.
+    """Return a method that calls another and returns its rows as a list of plain data, which no state shares.
 
     Args:
-        method: The method of a module that returns rows, lazily or not; None for no rows.
-        plain: The function that makes a row plain data; None where it is.
+        method: The method of a module. It returns an iterable of rows, which may be lazy, or None for no rows.
+        plain: The function that makes a row plain data; None if rows are plain already.
         field: The declared type of a row; None if there is none. Rows of a type that cannot change are not copied.
     """
     is_copied = field is not None and _can_change(field)
 
     def call(*arguments: object) -> list[object]:
+        """Call the method of the module, and return its rows."""
         module_rows = method(*arguments)
         if module_rows is None:
             return []
-        # Made plain one by one: a module may change a row once it has yielded it.
+        # Each row is made plain before the next one is asked for: a generator may change a row that it has yielded.
         rows = list(module_rows if plain is None else map(plain, module_rows))
         if is_copied:
             rows = [deepcopy(row) for row in rows]
@@ -155,11 +178,11 @@ def listing(
 
 
 def _can_change(field: Field) -> bool:
-    """Return True if a value of a type may be changed in place, at any depth."""
+    """Say whether a value of a type may be changed in place, at any depth: lists, maps, and records but frozen ones."""
     data_type = field.type
     if not isinstance(data_type, Struct):
         return not isinstance(data_type, Scalar)
-    record: Any = data_type.make  # a class; of a plain tuple, a function
+    record: Any = data_type.make  # the class of the record; of a plain tuple, a function
     is_tuple = not isinstance(record, type) or issubclass(record, tuple)
     parameters: Any = getattr(record, "__dataclass_params__", None)
     is_frozen = is_tuple or (parameters is not None and parameters.frozen)

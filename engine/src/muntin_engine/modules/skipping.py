@@ -1,7 +1,7 @@
-"""Payloads that a module does not accept: it gets the others, and its state counts them.
+"""Payloads that a module does not accept: it gets only the others, and its state counts these.
 
-Each module of a query decides for its own input. A payload that one of them does not accept is a member of the window
-all the same, and the other modules see it.
+Each module of a query decides for its own input. A payload that one of them does not accept is still a member of the
+window, and the other modules see it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,16 @@ from muntin.schemas import Field, ListOf, MapOf, Struct
 
 
 def forbids_null(declared: Field) -> bool:
-    """True if a module does not accept every value of a declared input: a null is forbidden at some depth."""
+    """Say whether a module does not accept every value of an input, as a null is forbidden at some depth of it.
+
+    Args:
+        declared: The input, as the module declares it.
+    """
     return not declared.is_nullable or any(map(forbids_null, _parts(declared)))
 
 
 def _parts(declared: Field) -> tuple[Field, ...]:
-    """Return the declarations of the parts of a value."""
+    """Return the declarations of the parts of a value: fields, elements, or keys and values."""
     data_type = declared.type
     if isinstance(data_type, Struct):
         return data_type.fields
@@ -35,7 +39,7 @@ def _parts(declared: Field) -> tuple[Field, ...]:
 
 
 def forbids(value: Any, declared: Field) -> bool:
-    """Return True if a stored value is, or holds at any depth, a null that a module does not accept.
+    """Say whether a stored value is a null that a module does not accept, or holds one at any depth.
 
     Args:
         value: The value in plain Python types: a struct is a dict of its fields, a map a list of pairs.
@@ -45,7 +49,7 @@ def forbids(value: Any, declared: Field) -> bool:
         return not declared.is_nullable
     data_type = declared.type
     if isinstance(data_type, Struct):
-        if is_tuple(data_type):  # whose fields are declared by their places, and stored under any names
+        if is_tuple(data_type):  # its fields are declared by place, and may be stored under any names
             return any(map(forbids, value.values(), data_type.fields))
         return any(forbids(value[part.name], part) for part in data_type.fields if part.name in value)
     if isinstance(data_type, ListOf):
@@ -57,10 +61,10 @@ def forbids(value: Any, declared: Field) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class HasNoNull:
-    """A condition on rows: no null where a module does not read nulls.
+    """A condition on rows: there is no null where a module does not accept one.
 
     Attributes:
-        needs: The places in the row that the module reads, with the declaration of each.
+        needs: The places in the row that the module reads, each with its declaration.
     """
 
     needs: tuple[tuple[int, Field], ...]
@@ -71,23 +75,24 @@ class HasNoNull:
 
 
 def is_tuple(struct: Struct) -> bool:
-    """True for the fields of a plain tuple, which have no names of their own."""
-    return [part.name for part in struct.fields] == [f"_{place}" for place in range(1, len(struct.fields) + 1)]
+    """Say whether a struct is a plain tuple: its fields have no names of their own, but `_1`, `_2` and so on."""
+    names = [part.name for part in struct.fields]
+    return names == [f"_{number}" for number in range(1, len(names) + 1)]
 
 
 class Payloads(NamedTuple):
     """The payloads of rows, as a module gets them.
 
     Attributes:
-        values: The payloads, with `SKIPPED` for a row that the module does not accept.
-        has_skipped: True if there is such a row.
+        values: The payloads, with `SKIPPED` in the place of one that the module does not accept.
+        has_skipped: True if any of them is `SKIPPED`.
     """
 
     values: list[Any]
     has_skipped: bool
 
     def groups(self, bounds: Iterable[int]) -> Iterator[list[Any]]:
-        """Yield the payloads between neighbouring bounds, without those that are skipped.
+        """Yield the payloads between each two neighbouring bounds, without those that are skipped.
 
         Example:
             >>> list(Payloads([1, 2, 3], has_skipped=False).groups([0, 2, 3]))
@@ -98,27 +103,28 @@ class Payloads(NamedTuple):
 
 
 def without_skipped(payloads: Iterable[Any]) -> list[Any]:
-    """Drop the rows that a module skips."""
+    """Return the payloads that a module accepts, without `SKIPPED`."""
     return [payload for payload in payloads if payload is not SKIPPED]
 
 
 def payloads_of(select: Callable[[tuple[Any, ...]], Any], columns: Sequence[list[Any]], count: int) -> Payloads:
-    """Return the payloads that a selector makes of rows.
+    """Return the payloads of rows for a module, selected from columns.
 
     Args:
-        select: The selector.
+        select: The function that selects the payload of a row, or `SKIPPED`.
         columns: The columns of the rows.
-        count: The number of rows, which columns do not say where there are none.
+        count: The number of rows, which is not known from columns if there are none.
 
-    Cost: nothing for each row where the payload is a column without nulls.
+    Cost: nothing for each row if the payload is a column without nulls.
     """
+    # Two kinds of selectors return a column as it is, so no function has to be called for each row.
     if isinstance(select, Present):
         column = columns[select.place]
         if None not in column:
             return Payloads(column, has_skipped=False)
         return Payloads([SKIPPED if value is None else value for value in column], has_skipped=True)
     if type(select) is itemgetter:
-        _, places = tuple(select.__reduce__())  # an itemgetter tells its items in no other way
+        _, places = tuple(select.__reduce__())  # only its pickled form says which items it gets
         if len(places) == 1 and isinstance(places[0], int):
             return Payloads(columns[places[0]], has_skipped=False)
     rows: Iterable[tuple[Any, ...]] = zip(*columns, strict=True) if columns else repeat((), count)
@@ -135,24 +141,28 @@ class _Skipped(Enum):
 
 
 SKIPPED: Final = _Skipped.SKIPPED
-"""A selector's result for a row of which its module accepts nothing; it stays itself when it is pickled."""
+"""The result of a selector for a row that its module does not accept; as an enum, it stays one object when pickled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """Selects a column, where null is not accepted."""
+    """Selects a column for a module that does not accept null.
+
+    Attributes:
+        place: The place of the column in a row.
+    """
 
     place: int
 
     def __call__(self, row: tuple[object, ...]) -> object:
-        """Return the payload, or `SKIPPED`."""
+        """Return the value, or `SKIPPED` if it is null."""
         value = row[self.place]
         return SKIPPED if value is None else value
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """Selects a payload of any kind, where a module does not accept all.
+    """Selects a payload of any kind for a module that does not accept every row.
 
     Attributes:
         select: The selector of the payload of a row.
@@ -163,7 +173,7 @@ class Accepted:
     is_accepted: Callable[[tuple[Any, ...]], bool]
 
     def __call__(self, row: tuple[object, ...]) -> object:
-        """Return the payload, or `SKIPPED`."""
+        """Return the payload, or `SKIPPED` if the module does not accept the row."""
         return self.select(row) if self.is_accepted(row) else SKIPPED
 
 
@@ -172,34 +182,35 @@ class BySource:
     """Selects the payload of a module that reads several inputs, by the source of a row.
 
     Attributes:
-        place: The place of the name of its source in a row.
-        select: The selectors by the names of sources; the rows of other sources are not accepted.
+        place: The place in a row of the name of its source.
+        select: The function that selects the payload, for each source; rows of other sources are not accepted.
     """
 
     place: int
     select: Mapping[str, Callable[[tuple[Any, ...]], Any]]
 
     def __call__(self, row: tuple[Any, ...]) -> object:
-        """Return the payload, or `SKIPPED`."""
+        """Return the payload, or `SKIPPED` if no input of the module has the row's source."""
         select = self.select.get(row[self.place])
         return SKIPPED if select is None else select(row)
 
 
-class Choosy:
-    """A module that does not accept every payload, behind its own methods: its states count those that it accepted.
+class CountingModule:
+    """A wrapper with the methods of a module that does not accept every payload; its states count accepted payloads.
 
-    Where there are none the module is not called, and the result is null; an operator then has no rows. If the module
-    has an `empty_result`, that is its result, or its one row.
+    If a window has no accepted payload, the module is not called. The result is then the `empty_result` of the module,
+    or null if it has none. An operator returns the `empty_result` as its only row, or no row if it has none.
     """
 
     def __init__(self, module: Module) -> None:
+        """Take the module."""
         self._module: Any = module
         self._is_operator = module.is_operator
         self._is_incremental = module.is_incremental
         self._empty = getattr(module, "empty_result", None)
 
     def create_state(self, *window: Window) -> CountedState:
-        """Return a state of nothing."""
+        """Return a state of no payloads."""
         return 0, self._module.create_state(*window)
 
     def add_events(self, state: CountedState, accepted: Sequence[object], *window: Window) -> CountedState:
@@ -210,7 +221,7 @@ class Choosy:
         return count + len(accepted), self._module.add_events(inner, accepted, *window)
 
     def remove_events(self, state: CountedState, accepted: Sequence[object], *window: Window) -> CountedState:
-        """Return a state with fewer payloads; an empty one is new, so that no rounding is left in it."""
+        """Return a state with fewer payloads. If none is left, the state is a new one, without errors of rounding."""
         if not accepted:
             return state
         count, inner = state
@@ -219,7 +230,7 @@ class Choosy:
         return count - len(accepted), self._module.remove_events(inner, accepted, *window)
 
     def combine(self, state: CountedState, other: CountedState) -> CountedState:
-        """Merge two states."""
+        """Merge two states; one without payloads changes nothing."""
         count, inner = state
         other_count, other_inner = other
         if not other_count:
@@ -227,7 +238,7 @@ class Choosy:
         return count + other_count, self._module.combine(inner, other_inner)
 
     def deduct(self, state: CountedState, other: CountedState) -> CountedState:
-        """Return a state without another that was merged into it."""
+        """Return a state without another one that was merged into it. If nothing is left, the state is a new one."""
         count, inner = state
         other_count, other_inner = other
         if count == other_count:

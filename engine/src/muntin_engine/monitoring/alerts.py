@@ -69,9 +69,9 @@ def alert(**limits: Duration | float) -> Alert:
     """
     if not limits:
         raise QueryError(f"alert() has no limit\n  expected: {', '.join(_LIMITS)}")
-    unknown = [name for name in limits if name not in _LIMITS]
-    if unknown:
-        raise QueryError(f"{', '.join(map(repr, unknown))} is no limit\n  expected: {', '.join(_LIMITS)}")
+    unknown_names = [name for name in limits if name not in _LIMITS]
+    if unknown_names:
+        raise QueryError(f"{', '.join(map(repr, unknown_names))} is no limit\n  expected: {', '.join(_LIMITS)}")
     numbers: dict[str, float] = {}
     for name, limit in limits.items():
         if name in _LENGTHS:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from muntin.errors import QueryError
 from muntin_engine.monitoring.recent_batches import Watched
-from muntin_engine.needed import needed
+from muntin_engine.needed import required_module
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -47,7 +47,7 @@ def monitor(query: Watched, *, refresh: float = 1.0) -> None:
         )
     if not refresh > 0:
         raise ValueError(f"refresh must be a number of seconds above zero, got {refresh!r}")
-    rich_live: Any = needed("rich.live", "monitor()", "monitor")
+    rich_live: Any = required_module("rich.live", feature="monitor()", extra="monitor")
     watch_on(query, rich_live.Live(auto_refresh=False), refresh)
 
 

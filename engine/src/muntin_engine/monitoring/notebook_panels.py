@@ -24,11 +24,11 @@ def html_of(query: Watched, *, is_active: bool) -> str:
         query: Spark's streaming query.
         is_active: True if the query ran when its micro-batches were read.
     """
-    reported = recent_batches(query)
+    batches_by_name = recent_batches(query)
     panels: list[str] = []
-    for batches in reported.values():
+    for batches in batches_by_name.values():
         panels += [running_query(query, batches)._repr_html_(), _table(batches[-_SHOWN_BATCHES:])]
-    return "".join([*panels, text_html(status_of(query, reported, is_active=is_active))])
+    return "".join([*panels, text_html(status_of(query, batches_by_name, is_active=is_active))])
 
 
 def _table(batches: Sequence[BatchMetrics]) -> str:

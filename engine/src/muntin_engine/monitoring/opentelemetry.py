@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from muntin_engine.monitoring.exported_metrics import EXPORTED, LABELS, ExportedMetric
 from muntin_engine.monitoring.micro_batch_metrics import BatchMetrics
-from muntin_engine.needed import needed
+from muntin_engine.needed import required_module
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
@@ -30,14 +30,13 @@ def opentelemetry_metrics(provider: MeterProvider | None = None) -> Callable[[Ba
     Raises:
         SetupError: `opentelemetry-api` is not installed.
     """
-    api: Any = needed("opentelemetry.metrics", "opentelemetry_metrics()", "opentelemetry")
+    api: Any = required_module("opentelemetry.metrics", feature="opentelemetry_metrics()", extra="opentelemetry")
     meter = api.get_meter("muntin", version("muntin-engine"), meter_provider=provider)
 
     instruments: list[tuple[ExportedMetric, Any]] = []
     for metric in EXPORTED:
         create = meter.create_counter if metric.is_counter else meter.create_gauge
-        counted_things = f"{{{metric.unit}}}"
-        unit = _UNITS.get(metric.unit, counted_things)
+        unit = _UNITS.get(metric.unit, "{" + metric.unit + "}")
         instruments.append((metric, create(otel_name(metric), unit=unit, description=metric.text)))
 
     def export(metrics: BatchMetrics) -> None:

@@ -32,7 +32,10 @@ _ATTRIBUTES: Final = [metric.name for metric in METRICS if metric.unit is not Un
 
 
 def batch_metrics(progress: Mapping[str, Any] | str | None) -> dict[str, BatchMetrics]:
-    """Return the metrics of the Muntin queries in a Spark query for a micro-batch, by the names they report under.
+    """Return the metrics of the Muntin queries in a Spark query for a micro-batch, by the names of the queries.
+
+    A query that was given no `metrics_name` is called by as much of the name that it reports under as tells it from the
+    others: "muntin" if it is the only one.
 
     Args:
         progress: The progress from `StreamingQuery.lastProgress` or a `StreamingQueryListener`, as it is or as JSON.
@@ -42,8 +45,8 @@ def batch_metrics(progress: Mapping[str, Any] | str | None) -> dict[str, BatchMe
     Example:
         >>> observed = {"muntin": {"time_axis": 0, "accepted": 5, "late": 1, "newest": 42}, "mine": {"rows": 1}}
         >>> by_name = batch_metrics({"batchId": 7, "observedMetrics": observed})
-        >>> [(metrics.batch, metrics.accepted, metrics.late, metrics.newest) for metrics in by_name.values()]
-        [(7, 5, 1, 42)]
+        >>> [(name, metrics.batch, metrics.accepted, metrics.late, metrics.newest) for name, metrics in by_name.items()]
+        [('muntin', 7, 5, 1, 42)]
     """
     if progress is None:
         return {}
@@ -82,7 +85,7 @@ def _read_metrics(name: str, progress: Mapping[str, Any], metrics: Mapping[str, 
     """Return the metrics of a Muntin query in a micro-batch.
 
     Args:
-        name: The name under which the query reports.
+        name: The name of the query, as people are shown it.
         progress: The progress of the Spark query that contains it.
         metrics: The observed metrics of the query.
     """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from muntin_engine.monitoring.exported_metrics import EXPORTED, LABELS, ExportedMetric
 from muntin_engine.monitoring.micro_batch_metrics import BatchMetrics
-from muntin_engine.needed import needed
+from muntin_engine.needed import required_module
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -24,7 +24,7 @@ def prometheus_metrics(registry: CollectorRegistry | None = None) -> Callable[[B
         SetupError: `prometheus-client` is not installed.
         ValueError: The registry has these metrics already.
     """
-    client: Any = needed("prometheus_client", "prometheus_metrics()", "prometheus")
+    client: Any = required_module("prometheus_client", feature="prometheus_metrics()", extra="prometheus")
     if registry is None:
         registry = client.REGISTRY
     collectors: list[tuple[ExportedMetric, Any]] = []
@@ -41,10 +41,10 @@ def prometheus_metrics(registry: CollectorRegistry | None = None) -> Callable[[B
                 if value is None:  # not known in this micro-batch: a gauge keeps its last value
                     continue
                 labels = (*query_labels, label) if metric.label else query_labels
-                labelled = collector.labels(*labels)
+                labelled_collector = collector.labels(*labels)
                 if metric.is_counter:
-                    labelled.inc(value)
+                    labelled_collector.inc(value)
                 else:
-                    labelled.set(value)
+                    labelled_collector.set(value)
 
     return export

@@ -130,14 +130,14 @@ def queries(spark: Session) -> list[RunningQuery]:
           state      2.4 MB, 312 keys
           held back  the watermark is 10 min behind the newest start: that is its delay, or punctuation is missing]
     """
-    running: list[RunningQuery] = []
+    entries: list[RunningQuery] = []
     for query in spark.streams.active:
-        reported = recent_batches(query)
-        for batches in reported.values():
-            running.append(running_query(query, batches))
-        if not reported and not query.recentProgress:
-            running.append(running_query(query))
-    return running
+        batches_by_name = recent_batches(query)
+        for batches in batches_by_name.values():
+            entries.append(running_query(query, batches))
+        if not batches_by_name and not query.recentProgress:
+            entries.append(running_query(query))
+    return entries
 
 
 def running_query(query: Watched, batches: Sequence[BatchMetrics] = ()) -> RunningQuery:
@@ -160,17 +160,17 @@ def running_query(query: Watched, batches: Sequence[BatchMetrics] = ()) -> Runni
     )
 
 
-def status_of(query: Watched, reported: Mapping[str, object], *, is_active: bool) -> str:
+def status_of(query: Watched, batches_by_name: Mapping[str, object], *, is_active: bool) -> str:
     """Say in a line whether a query runs, has ended or has failed.
 
     Args:
         query: Spark's query.
-        reported: The Muntin queries in it that have reported a micro-batch, by name.
+        batches_by_name: The Muntin queries in it that have reported a micro-batch, by name.
         is_active: True if the query ran when its micro-batches were read.
     """
     name = query.name or "the query"
     if is_active:
-        return f"{name} runs" if reported else f"{name} runs; it has not reported any Muntin query yet"
+        return f"{name} runs" if batches_by_name else f"{name} runs; it has not reported any Muntin query yet"
     error = query.exception()
     if error is None:
         return f"{name} has ended"

@@ -61,9 +61,9 @@ _LEVELS: Final = {
 
 def picture_of(query: Watched, *, is_active: bool) -> RenderableType:
     """Draw a streaming query: a panel for each Muntin query in it, and whether Spark's query runs."""
-    reported = recent_batches(query)
-    panels = [_panel(query, batches) for batches in reported.values()]
-    return Group(*panels, Text(status_of(query, reported, is_active=is_active)))
+    batches_by_name = recent_batches(query)
+    panels = [_panel(query, batches) for batches in batches_by_name.values()]
+    return Group(*panels, Text(status_of(query, batches_by_name, is_active=is_active)))
 
 
 def _panel(query: Watched, batches: Sequence[BatchMetrics]) -> Panel:

@@ -21,7 +21,10 @@ _LONG_AGO: Final = (1980, 1, 1, 0, 0, 0)
 
 _READABLE: Final = 0o644 << 16
 _FOLDER: Final = 0o755 << 16
+"""The permissions of files and folders, at the place where an archive has them."""
+
 _DIGITS: Final = 20
+"""The number of digits of a hash in the name of an archive."""
 
 MOST_BYTES: Final = 512 * 2**20
 """The number of bytes that the files of an archive may have when they are inflated."""
@@ -37,7 +40,7 @@ class UnreadableArchiveError(Exception):
 
 
 def is_archive_name(name: str) -> bool:
-    """True if a file has the name of an archive, which ends with a hash of its files."""
+    """Say whether a file has the name of an archive, which ends with a hash of its files."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -57,19 +60,19 @@ class Archive:
 
     @property
     def label(self) -> str:
-        """Name and version."""
+        """The name and the version of the distribution."""
         return f"{self.name} {self.version}"
 
     @property
     def file_name(self) -> str:
-        """The name of the `.zip`: archives with the same files have the same name, and other archives another one."""
+        """The name of the `.zip`, which ends with a hash: only archives with the same files have the same name."""
         package = canonicalize_name(self.name).replace("-", "_")
         return f"{package}-{self.version}-{_digest(self.files)}.zip"
 
     def write(self, folder: Path) -> Path:
-        """Write the archive into a folder, unless it is there, and return its path."""
+        """Write the archive into a folder, unless it is already there, and return its path."""
         path = folder / self.file_name
-        if path.exists() and has_files_of_its_name(path):
+        if path.exists() and has_files_of_its_name(path):  # it may have been cut short or changed
             return path
         unfinished = path.with_suffix(".part")
         with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -82,7 +85,7 @@ class Archive:
 
 
 def has_files_of_its_name(path: Path) -> bool:
-    """True if the files in an archive have the hash that its name ends with."""
+    """Say whether the files in an archive have the hash with which the name of the archive ends."""
     try:
         files = read_files(path)
     except UnreadableArchiveError:
@@ -121,7 +124,12 @@ def _digest(files: Mapping[str, bytes]) -> str:
 
 
 def _entry(name: str, mode: int) -> zipfile.ZipInfo:
-    """Return the entry of a file or a folder, the same wherever the archive is written."""
+    """Return the entry of a file or a folder, which is the same on each machine and at any time.
+
+    Args:
+        name: The path in the archive.
+        mode: The permissions, at the place where an archive has them.
+    """
     entry = zipfile.ZipInfo(name, _LONG_AGO)
     entry.compress_type = zipfile.ZIP_DEFLATED
     entry.external_attr = mode
@@ -129,7 +137,7 @@ def _entry(name: str, mode: int) -> zipfile.ZipInfo:
 
 
 def _folders(files: Mapping[str, bytes]) -> list[str]:
-    """Return all folders. Python finds a package without an `__init__.py` by its folder."""
+    """Return the folders of all files: Python finds a package without an `__init__.py` by the entry of its folder."""
     folders: set[str] = set()
     for name in files:
         for parent in Path(name).parents:
@@ -139,11 +147,11 @@ def _folders(files: Mapping[str, bytes]) -> list[str]:
 
 
 def find_fetched_archives() -> bool:
-    """Let Python import from archives that are one folder deeper than its path says. True if there are such archives.
+    """Correct `sys.path` where it names an archive that lies one folder deeper; return whether anything was corrected.
 
-    On Spark Connect the tasks of a stream look for shipped packages in the folder of all files, and the archives are in
-    the folder of their session, which is inside it (Spark 4.3). The name of an archive ends with a hash of its files; a
-    file of that name with other contents is skipped.
+    On Spark Connect `sys.path` of a stream's tasks names shipped packages in the folder of all files. But they lie in
+    the folder of their session, which is inside that one (Spark 4.3). A file with the name of the archive but other
+    contents is skipped, by the hash with which the name ends.
     """
     has_archives = False
     for place, entry in enumerate(sys.path):
@@ -156,7 +164,7 @@ def find_fetched_archives() -> bool:
 
 
 def _archive_in_subfolder(path: Path) -> Path | None:
-    """Return the archive that is in a subfolder in the place of a missing one; None if there is none."""
+    """Return the archive in a subfolder for a path that names a missing archive; None if there is no such archive."""
     if not is_archive_name(path.name) or path.exists():
         return None
     for candidate in sorted(path.parent.glob(f"*/{path.name}")):

@@ -1,4 +1,4 @@
-"""A version for a module class that declares none: a hash of its code and of what that uses."""
+"""A version for a module class that declares none: a hash of its code, and of all code and constants that it uses."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from muntin_engine.packages.normalized_source import class_source, function_sour
 
 _DIGITS: Final = 8
 _PLAIN: Final = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis))
+"""The types of values that their `repr` describes completely."""
+
 _DESCRIBING: Final = frozenset({"__annotations__", "__slots__"})
 """The attributes between double underscores that are part of a class's code, besides its methods."""
 
@@ -32,7 +34,8 @@ _NOT_CODE: Final = frozenset({"version", "_abc_impl"})
 def with_version(cls: object) -> Any:
     """Return a module class with a version: the class itself, or a subclass whose version is the hash of its code.
 
-    A version that it inherits from code of an installed package is not its own. Any other object is returned unchanged.
+    A version that the class inherits from code of an installed package is not its own. An object that is no module
+    class is returned unchanged.
     """
     if not isinstance(cls, type) or not issubclass(cls, Module) or _declares_version(cls):
         return cls
@@ -48,10 +51,12 @@ def with_version(cls: object) -> Any:
 def code_version(code: Any) -> str:
     """Return a version for a class or a function, the same in each process that has the same code.
 
-    It changes with the class, and with the functions, classes and constants that it uses, directly or not, where these
-    are of its own package or of no installed package. Comments, docstrings and layout make no difference where there is
-    source; elsewhere, and for lambdas, the bytecode counts, which differs between versions of Python. The version does
-    not change with installed packages, imports inside functions, and attributes that are looked up by text.
+    It changes with the class or function itself, and with the functions, classes and constants that it uses, directly
+    or not, if these belong to its own package or to no installed package. It does not change with other installed
+    packages, imports inside functions, and attributes that are looked up by text.
+
+    If there is source, comments, docstrings and layout make no difference. Otherwise, and for lambdas, the bytecode is
+    hashed, which differs between versions of Python.
 
     Example:
         >>> class Twice:
@@ -64,7 +69,7 @@ def code_version(code: Any) -> str:
 
 
 def _hash(description: object) -> str:
-    """Return a description of code as a version."""
+    """Return the version for a description of code."""
     digest = hashlib.sha256(repr(description).encode()).hexdigest()
     return f"code-{digest[:_DIGITS]}"
 
@@ -72,8 +77,9 @@ def _hash(description: object) -> str:
 def identity_of_function(function: Any) -> tuple[str, str]:
     """Return a name and a version for the module that calls a function.
 
-    A function of an installed package is identified by its name, so that a query goes on with another version of the
-    package. The version of any other function is the hash of its code, as `code_version` makes it.
+    The version of a function of an installed package does not depend on the code of the package, so a query goes on
+    with another version of the package. The version of any other function is the hash of its code, as in
+    `code_version`.
     """
     inner = function
     while isinstance(inner, partial):
@@ -87,14 +93,18 @@ def identity_of_function(function: Any) -> tuple[str, str]:
 
 
 def _name_part(text: str) -> str:
-    """Return a text as a part of a module's name, which has lower-case letters, digits and underscores."""
+    """Turn a text into a part of a module's name, which has only lower-case letters, digits and underscores."""
     return re.sub(r"\W+", "", text.lower()).strip("_0123456789") or "function"
 
 
 def _declares_version(cls: type) -> bool:
-    """True if a module class has a version of its own: its author's, not that of an installed class that it extends."""
+    """Say whether the author of a module class declared its version.
+
+    If the class is a script's and extends an installed class, the version of that class is not its own.
+    """
     for owner in cls.__mro__:
         if "version" in vars(owner):
+            # Every version counts but the one that a class of no installed package inherits from an installed class.
             return owner is cls or is_local(owner.__module__) or not is_local(cls.__module__)
     return False
 
@@ -102,21 +112,22 @@ def _declares_version(cls: type) -> bool:
 class _CodeDescription:
     """Describes code and constants as nested tuples of text.
 
-    A version is the hash of a description: where a description changes, queries get other versions. So does the order
-    in which values are described, as a value that is met again is described by its number.
+    A version is the hash of a description, so any change of a description gives modules other versions. The order in
+    which values are described counts, too: a value that is met again is described by the number of its first place.
     """
 
     def __init__(self, home: str) -> None:
-        """Take the package whose code counts in any case."""
+        """Take the name of the package whose code is described; that of other installed packages is only named."""
         self._home = home
         self._number_by_id: dict[int, int] = {}
         self._described: list[Any] = []
 
     def of(self, value: object) -> Any:
-        """Return the description of a value; of a value that was described already, its number."""
+        """Return the description of a value; for a value that was described before, its number."""
         if isinstance(value, _PLAIN):
             return type(value).__name__, repr(value)
-        if isinstance(value, tuple | frozenset):  # whether two equal collections are one object is a matter of chance
+        # Python may or may not make equal constants one object, so these are not recognized by identity.
+        if isinstance(value, tuple | frozenset):
             return self._collection(value)
         # Code may lead back to itself, as a recursive function does. Objects are recognized by identity, and numbered
         # in the order in which they are met, which is the same in each process.
@@ -129,12 +140,12 @@ class _CodeDescription:
     def _code(self, value: object) -> object:
         """Describe a module, a class or a function; return None for other values."""
         if isinstance(value, ModuleType):
-            source = self._source_of_module(value) if self._counts(value.__name__) else ""
+            source = self._source_of_module(value) if self._is_described(value.__name__) else ""
             return "module", value.__name__, source
         if isinstance(value, type):
-            return self._class(value) if self._counts(value.__module__) else _full_name(value)
+            return self._class(value) if self._is_described(value.__module__) else _full_name(value)
         if isinstance(value, FunctionType):
-            return self._function(value) if self._counts(value.__module__) else _full_name(value)
+            return self._function(value) if self._is_described(value.__module__) else _full_name(value)
         if isinstance(value, CodeType):
             return self._bytecode(value)
         if isinstance(value, MethodType):
@@ -142,7 +153,7 @@ class _CodeDescription:
         return self._wrapper(value)
 
     def _wrapper(self, value: object) -> object:
-        """Describe an object around functions or types; return None for other values."""
+        """Describe an object that wraps functions or types; return None for other values."""
         if isinstance(value, staticmethod | classmethod):
             return type(value).__name__, self.of(value.__func__)
         if isinstance(value, property):
@@ -163,7 +174,7 @@ class _CodeDescription:
         if isinstance(value, tuple | list):
             return type(value).__name__, *map(self.of, value)
         if isinstance(value, set | frozenset):
-            # A set has no order: each member is described as if it were the first value, and the texts are sorted.
+            # A set has no order. So each member is described as if no other value had been, and the texts are sorted.
             members = [repr(_CodeDescription(self._home).of(member)) for member in value]
             return type(value).__name__, *sorted(members)
         if isinstance(value, Mapping):
@@ -172,11 +183,11 @@ class _CodeDescription:
         return None
 
     def _object(self, value: Any) -> object:
-        """Describe any other object: by its fields, its bytes or its text."""
+        """Describe an object that is neither code nor a collection: by its fields, its bytes or its text."""
         cls = type(value)
         if isinstance(value, Enum):
             return "member", self.of(cls), value.name
-        if dataclasses.is_dataclass(value) or self._counts(cls.__module__):
+        if dataclasses.is_dataclass(value) or self._is_described(cls.__module__):
             description_of_class = self.of(cls)
             attributes = getattr(value, "__dict__", None) or _slots(value)
             fields: list[tuple[str, Any]] = []
@@ -200,7 +211,7 @@ class _CodeDescription:
         return "class", class_source(cls) or cls.__qualname__, *bases, *attributes
 
     def _function(self, function: FunctionType) -> object:
-        """Describe a function by its source and all values that it reads."""
+        """Describe a function by its source, its defaults, and the outer and global variables that it reads."""
         code = function.__code__
         cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
         closure = [(name, self.of(_contents(cell))) for name, cell in cells]
@@ -211,42 +222,40 @@ class _CodeDescription:
         return "function", source, defaults, keyword_defaults, *closure, *global_values
 
     def _bytecode(self, code: CodeType) -> object:
-        """Describe code without source."""
+        """Describe code that has no source, by its bytecode."""
         counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
         names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
         return "code", code.co_code, counts, names, *map(self.of, code.co_consts)
 
     def _source_of_module(self, module: ModuleType) -> str:
-        """Return the source of a module that is used as a whole; a hash of its file if that is no source."""
+        """Return the source of a module that is used as a whole, or a hash of its file if that is compiled."""
         file = getattr(module, "__file__", None)
-        if not file or module.__name__ == "__main__":
+        if not file or module.__name__ == "__main__":  # no other code can import it by that name
             return ""
         data = Path(file).read_bytes()
         text = data.decode(errors="replace") if file.endswith(".py") else hashlib.sha256(data).hexdigest()
         return module_source(text) or text
 
-    def _counts(self, module: str | None) -> bool:
-        """True for a module whose code is part of the version."""
+    def _is_described(self, module: str | None) -> bool:
+        """Say whether the code of a module is part of the description; code of other packages is only named."""
         if module is None:
             return False
         return module.partition(".")[0] == self._home or is_local(module)
 
 
 def _is_code_of_class(cls: type, name: str) -> bool:
-    """True for an attribute that an author wrote in a class, and that Python did not add."""
+    """Say whether an attribute of a class was written by its author, and not added by Python."""
     value = vars(cls)[name]
     if name in _NOT_CODE or _is_made_by_dataclass(cls, value):
         return False
-    if name in _DESCRIBING and not value:  # Python adds empty annotations to a class that is asked for them
-        return False
+    if name in _DESCRIBING:
+        return bool(value)  # Python adds empty annotations to a class when it is asked for them
     is_special = name.startswith("__") and name.endswith("__")
-    return (
-        not is_special or name in _DESCRIBING or isinstance(value, FunctionType | staticmethod | classmethod | property)
-    )
+    return not is_special or isinstance(value, FunctionType | staticmethod | classmethod | property)
 
 
 def _is_made_by_dataclass(cls: type, value: Any) -> bool:
-    """True for `__init__` and the like of a dataclass, which follow from its fields."""
+    """Say whether a value is a method that `dataclass` added, such as `__init__`, which follows from the fields."""
     if not dataclasses.is_dataclass(cls) or not isinstance(value, FunctionType):
         return False
     is_written_in_class = value.__code__.co_qualname.startswith(cls.__qualname__)
@@ -254,7 +263,10 @@ def _is_made_by_dataclass(cls: type, value: Any) -> bool:
 
 
 def _globals(function: FunctionType) -> Iterator[tuple[str, object]]:
-    """Yield the globals that a function reads, in order of their names; without builtins and undefined names."""
+    """Yield the globals that a function reads, with their names and in order of these.
+
+    Builtins and undefined names are left out.
+    """
     for name in sorted(set(_read_names(function.__code__))):
         if name in function.__globals__ and not hasattr(builtins, name):
             yield name, function.__globals__[name]
@@ -279,12 +291,12 @@ def _contents(cell: Any) -> object:
 
 
 def _is_cached_property(cls: type, name: str) -> bool:
-    """True for an attribute that an object computed from others, and keeps."""
+    """Say whether an attribute of an object is a cached property, which was computed from others."""
     return isinstance(inspect.getattr_static(cls, name, None), cached_property)
 
 
 def _slots(value: object) -> dict[str, object]:
-    """Return the attributes of an object that are in slots."""
+    """Return the attributes of an object that lie in slots, by name."""
     attributes: dict[str, object] = {}
     for cls in type(value).__mro__:
         for name in vars(cls).get("__slots__", ()):
@@ -299,7 +311,10 @@ def _full_name(value: Any) -> str:
 
 
 def _type_and_text(value: object) -> tuple[str, str]:
-    """Return the type of a value and, for values of the standard library, the `repr`, unless that has an address."""
+    """Return the name of a value's type, and the `repr` of the value if its class is of the standard library.
+
+    The `repr` is left out if it has an address, which differs from process to process.
+    """
     is_of_python = type(value).__module__.partition(".")[0] in sys.stdlib_module_names
     text = repr(value) if is_of_python else ""
     if " at 0x" in text:

@@ -1,4 +1,4 @@
-"""Installed distributions: their lookup by any of their names, their imports and their requirements."""
+"""Installed distributions: their lookup by any of their names, the modules imported from them, their requirements."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SITE: Final = ("site-packages", "dist-packages")
 
 
 def find_distribution(name: str) -> Distribution:
-    """Return the installed distribution of a name.
+    """Find the installed distribution that a user means by a name.
 
     Args:
         name: The name of the distribution, of a plugin in it, or of a module that is imported from it.
@@ -50,7 +50,8 @@ def distribution_of(module: str) -> Distribution | None:
 
 def imports_of(dist: Distribution) -> tuple[str, ...]:
     """Return the top-level names that are imported from a distribution."""
-    # The list of setuptools, or else the files; a package that is installed in place has only a path to its folder.
+    # Setuptools lists the names. Otherwise they follow from the files, or from the folder that the only file of a
+    # package names that is installed in place.
     listed_names = (dist.read_text("top_level.txt") or "").split()
     names = listed_names or _names_of_files(dist) or _names_in(_paths_added(dist))
     names_of_plugins = [entry.module.partition(".")[0] for entry in dist.entry_points if entry.group == PROJECT]
@@ -61,7 +62,7 @@ def owners_of(import_names: Collection[str]) -> dict[str, frozenset[str]]:
     """Find the installed distributions that top-level names are imported from.
 
     Returns:
-        For each top-level name the normalized names of its distributions.
+        The normalized names of the distributions, by the top-level name.
     """
     if not import_names:  # reading the files of all distributions takes a while
         return {}
@@ -74,16 +75,16 @@ def owners_of(import_names: Collection[str]) -> dict[str, frozenset[str]]:
 
 
 def is_editable(dist: Distribution) -> bool:
-    """True if a distribution is installed in place, so that its files are not among its own list."""
+    """Say whether a distribution is installed in place, so that its list of files does not have its code."""
     try:
         origin = json.loads(dist.read_text("direct_url.json") or "{}")
-    except ValueError:  # it was cut or overwritten: pip, too, takes it for an ordinary installation then
+    except ValueError:  # the file is damaged: like pip, take the distribution for an ordinary one
         return False
     return bool(origin.get("dir_info", {}).get("editable"))
 
 
 def requirements_of(dist: Distribution) -> list[Distribution]:
-    """Return the installed distributions that a distribution requires, directly or not."""
+    """Return the installed distributions that a distribution requires, directly or through others."""
     requirements: dict[str, Distribution] = {}
     unvisited = [dist]
     while unvisited:
@@ -97,7 +98,7 @@ def requirements_of(dist: Distribution) -> list[Distribution]:
 
 @lru_cache
 def names_outside_site(path: tuple[str, ...]) -> frozenset[str]:
-    """Return the top-level names of installed distributions whose code is outside of site-packages.
+    """Return the top-level names that are imported from distributions whose code is outside of site-packages.
 
     Args:
         path: The folders to search, as `sys.path`.
@@ -116,9 +117,9 @@ def _distributions_outside_site(path: tuple[str, ...]) -> Iterator[Distribution]
 
 
 def _distributions_called(name: str) -> Iterator[Distribution]:
-    """Yield the distributions that have a name, as their own, as that of a plugin or of an import.
+    """Yield the distributions that a name may mean: it is their own name, that of a plugin, or that of an import.
 
-    A distribution without code, as `muntin` is, has its name only if nothing of that name is imported from another one.
+    A distribution without code, as `muntin` is, is meant only if no other one has an import of that name.
     """
     for entry in plugin_entries().entries:
         if entry.name == name and entry.dist is not None:
@@ -127,6 +128,7 @@ def _distributions_called(name: str) -> Iterator[Distribution]:
     if namesake is not None and imports_of(namesake):
         yield namesake
         return
+    # No distribution of this name has code: it may be the name of an import.
     home = distribution_of(name) if name.isidentifier() else None
     dist = home or namesake
     if dist is not None:
@@ -143,7 +145,7 @@ def _distribution_name(import_name: str, path: tuple[str, ...]) -> str | None:
         import_name: The top-level name.
         path: The folders to search, as `sys.path`.
     """
-    namesake = _distribution_named(import_name)
+    namesake = _distribution_named(import_name)  # most packages are imported by the name of their distribution
     if namesake is not None and import_name in imports_of(namesake):
         return namesake.name
     for dist in _distributions_outside_site(path):
@@ -170,13 +172,13 @@ def _direct_requirements(dist: Distribution) -> Iterator[Distribution]:
             requirement = Requirement(text)
             if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
                 yield named_distribution(requirement.name)
-        except (InvalidRequirement, PackageNotFoundError):  # old metadata, or a package that is missing here too
+        except (InvalidRequirement, PackageNotFoundError):  # the metadata are old, or the package is missing here, too
             continue
 
 
 def _names_of_files(dist: Distribution) -> list[str]:
     """Return the top-level names of the modules among the files of a distribution."""
-    names: dict[str, None] = {}  # in order
+    names: dict[str, None] = {}  # a set that keeps the order of the files
     for file in dist.files or ():
         if file.suffix not in {".py", ".so", ".pyd"}:
             continue
@@ -188,18 +190,18 @@ def _names_of_files(dist: Distribution) -> list[str]:
 
 
 def _paths_added(dist: Distribution) -> Iterator[Path]:
-    """Yield the folders that the `.pth` files of a distribution add to the path."""
+    """Yield the folders that the `.pth` files of a distribution add to `sys.path`."""
     for file in dist.files or ():
         if file.suffix != ".pth":
             continue
         lines = Path(str(dist.locate_file(file))).read_text(encoding="utf-8").splitlines()
         for line in lines:
-            if line and not line.startswith(("#", "import ", "import\t")):
+            if line and not line.startswith(("#", "import ", "import\t")):  # Python runs lines that import
                 yield Path(line)
 
 
 def _names_in(folders: Iterable[Path]) -> list[str]:
-    """Return the names of the modules and packages in folders."""
+    """Return the names of the modules and packages that lie in folders."""
     names: list[str] = []
     for folder in folders:
         if not folder.is_dir():
@@ -212,7 +214,7 @@ def _names_in(folders: Iterable[Path]) -> list[str]:
 
 
 def _is_in_site(dist: Distribution) -> bool:
-    """True if a distribution is installed in a folder of installed packages."""
+    """Say whether a distribution is installed in a folder of installed packages."""
     return Path(str(dist.locate_file(""))).name in _SITE
 
 

@@ -16,10 +16,10 @@ _SITE: Final = frozenset({"site-packages", "dist-packages"})
 def local_modules() -> list[ModuleType]:
     """Return the modules that were imported from files of no installed package, such as those beside a script.
 
-    A module that is found under another name than its own is left out: nothing that is pickled could name it.
+    A module that Python has under another name than its own is left out: no pickle could refer to it.
     """
     modules: list[ModuleType] = []
-    for name, module in list(sys.modules.items()):  # other threads may import
+    for name, module in list(sys.modules.items()):  # a copy, as other threads may import meanwhile
         has_own_name = getattr(module, "__name__", None) == name
         if name != "__main__" and has_own_name and is_local(name):
             modules.append(module)
@@ -27,7 +27,7 @@ def local_modules() -> list[ModuleType]:
 
 
 def is_local(name: str) -> bool:
-    """True if a module that was imported is of no installed package, as is the code of a script or a notebook."""
+    """Say whether an imported module belongs to no installed package, like the code of a script or a notebook."""
     if name == "__main__":
         return True
     file = getattr(sys.modules.get(name), "__file__", None)
@@ -35,21 +35,21 @@ def is_local(name: str) -> bool:
     if file is None or top in _OURS or top in sys.stdlib_module_names or _is_installed_file(file):
         return False
 
-    # Reading the metadata of installed packages takes imports that a script and what it installed do without.
+    # The metadata of installed packages are read only here, as this takes imports that other programs do without.
     from muntin_engine.packages.distributions import names_outside_site
 
     return top not in names_outside_site(tuple(sys.path))
 
 
 def package_of(code: object) -> str:
-    """Return the name of the package that a class or a function is of; empty for Python's own and for Muntin."""
+    """Return the top-level package of a class or a function; empty if it is of Python itself or of Muntin."""
     top = str(getattr(code, "__module__", None) or "").partition(".")[0]
     return "" if top in _OURS or top in sys.stdlib_module_names else top
 
 
 @cache
 def _is_installed_file(file: str) -> bool:
-    """True for a file in a folder of installed packages, and for one that is part of an archive or compiled."""
+    """Say whether a file of code is installed: in a folder of packages or of Python, in an archive, or compiled."""
     path = Path(file)
     if _SITE.intersection(path.parts):
         return True

@@ -1,7 +1,7 @@
-"""The packages that a query needs where its workers run: those of the references by name in its pickle.
+"""The packages that a query needs where its workers run: those that its pickle refers to by name.
 
-The references are read without opening the pickle. To open one with classes that are pickled by value, in the process
-that made it, would replace the methods of these classes by copies.
+The references are read without unpickling. Unpickling classes that are pickled by value, in the process that pickled
+them, would replace the methods of these classes by copies.
 """
 
 from __future__ import annotations
@@ -18,8 +18,14 @@ from packaging.utils import canonicalize_name
 from muntin_engine.packages.distributions import distribution_of, imports_of, requirements_of
 
 _STRINGS: Final = frozenset({"SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "UNICODE"})
+"""The opcodes that push a text."""
+
 _GETS: Final = frozenset({"BINGET", "LONG_BINGET", "GET"})
+"""The opcodes that push a value of the memo."""
+
 _PUTS: Final = frozenset({"BINPUT", "LONG_BINPUT", "PUT"})
+"""The opcodes that put the last value into the memo, under a number."""
+
 _IMPORTER: Final = "subimport"
 """The function by which cloudpickle refers to a module as a whole."""
 
@@ -37,10 +43,11 @@ class Reference(NamedTuple):
 
 
 _Value: TypeAlias = str | Reference | None
+"""A value on the stack of an unpickler: a text, a reference, or None for any other value."""
 
 
 def references_of(data: bytes) -> frozenset[Reference]:
-    """Return the references of a pickle, without those to the standard library.
+    """Return the modules and objects that a pickle refers to by name, without those of the standard library.
 
     Example:
         >>> import pickle
@@ -55,16 +62,15 @@ def references_of(data: bytes) -> frozenset[Reference]:
 
 
 def top_level_name(module: str) -> str:
-    """Return the first part of a module's name, by which its package is imported."""
+    """Return the first part of a module's name, which is the name of its package."""
     return module.partition(".")[0]
 
 
 def _all_references(data: bytes) -> Iterator[Reference]:
     """Yield all references of a pickle, some of them several times.
 
-    It follows the last two values on the stack of the unpickler, and its memo: nothing else names a global. Other
-    values are None, whatever they are. What opcodes take off the stack stays: it is never a name that a reference
-    needs.
+    It simulates the memo of an unpickler, and the last two values on its stack, as an opcode finds a global by these
+    alone. Values that opcodes take off the stack are not removed here: a name of a global is always pushed just before.
     """
     memo: dict[int, _Value] = {}
     below: _Value = None
@@ -72,15 +78,15 @@ def _all_references(data: bytes) -> Iterator[Reference]:
     for opcode, argument, _ in pickletools.genops(data):
         if opcode.name == "FRAME":  # puts nothing on the stack
             continue
-        if opcode.name == "MEMOIZE":
+        if opcode.name == "MEMOIZE":  # puts the last value under the next number
             memo[len(memo)] = top
             continue
         if opcode.name in _PUTS:
             memo[int(str(argument))] = top
             continue
-        pushed = _pushed(opcode.name, argument, memo, below, top)
+        pushed_value = _pushed(opcode.name, argument, memo, below, top)
         below = top
-        top = pushed
+        top = pushed_value
         if isinstance(top, Reference):
             yield top
         elif isinstance(top, str) and isinstance(below, Reference) and below.name == _IMPORTER:
@@ -88,7 +94,15 @@ def _all_references(data: bytes) -> Iterator[Reference]:
 
 
 def _pushed(opcode: str, argument: Any, memo: dict[int, _Value], below: _Value, top: _Value) -> _Value:
-    """Return the text or the reference that an opcode leaves on the stack; None for any other value."""
+    """Return the text or the reference that an opcode pushes; None for any other value.
+
+    Args:
+        opcode: The name of the opcode.
+        argument: The argument of the opcode.
+        memo: The memo of the unpickler.
+        below: The value below the last one on the stack.
+        top: The last value on the stack.
+    """
     if opcode in _STRINGS:
         return str(argument)
     if opcode in _GETS:
@@ -102,7 +116,7 @@ def _pushed(opcode: str, argument: Any, memo: dict[int, _Value], below: _Value, 
 
 
 _OURS: Final = {"muntin-sdk": "muntin", "muntin-engine": "muntin_engine"}
-"""Our own distributions, with the packages that are imported from them."""
+"""The distributions of Muntin, with the packages that are imported from them."""
 
 THEIRS: Final = {"pyspark": "pyspark", "pyarrow": "pyarrow", "pandas": "pandas", "protobuf": "google.protobuf"}
 """Distributions that Spark itself needs, with the packages that are imported from them.
@@ -113,13 +127,13 @@ They cannot be shipped, as nothing runs without them.
 
 @dataclass(frozen=True)
 class Needed:
-    """The packages of a query, as the driver has them.
+    """The packages that a query needs, as the driver has them.
 
     Attributes:
-        versions: The versions here, by distribution.
-        imports: The top-level names that are imported, by distribution.
-        same: The distributions that must be of the same version on the workers, as their objects are pickled.
-        homes: The distributions, by the top-level name of an import; none for code of no distribution.
+        versions: The version of each distribution on the driver.
+        imports: The top-level names that are imported from each distribution.
+        same: The distributions that must have the same version on the workers, as their objects are pickled.
+        homes: The distribution of each top-level name that is imported; a name of no distribution is missing.
     """
 
     versions: dict[str, str] = field(default_factory=dict)
@@ -128,13 +142,17 @@ class Needed:
     homes: dict[str, str] = field(default_factory=dict)
 
     def home(self, module: str) -> str:
-        """Return the distribution of a module; the module's own name if it is of none."""
+        """Return the distribution of a module; the module's own name if it belongs to no distribution."""
         return self.homes.get(top_level_name(module), module)
 
 
 def needed_by(references: Iterable[Reference]) -> Needed:
-    """Return the packages that references come from, with their requirements and the packages that all queries need."""
-    # What every query needs first: it may be found by a reference too, and its version is known then.
+    """Return the packages that a query needs: those that references name, what they require, and what all queries need.
+
+    Args:
+        references: The references of the query's pickle.
+    """
+    # Begin with what all queries need. A reference may name one of these as well, and then adds nothing.
     versions = {name: _version(name) for name in (*_OURS, *THEIRS)}
     imports: dict[str, tuple[str, ...]] = {name: (top,) for name, top in (_OURS | THEIRS).items()}
     homes: dict[str, str] = {}
@@ -159,5 +177,5 @@ def _version(name: str) -> str:
     """Return the version of a distribution; empty if it is not installed."""
     try:
         return version(name)
-    except PackageNotFoundError:  # imported from somewhere on the path
+    except PackageNotFoundError:  # it may be imported from a folder on the path, without being installed
         return ""

@@ -21,14 +21,21 @@ from muntin_engine.packages.archives import Archive, UnreadableArchiveError, rea
 from muntin_engine.packages.distributions import find_distribution, imports_of, is_editable, owners_of
 
 _METADATA: Final = ("METADATA", "PKG-INFO")
+"""The names of the file with a distribution's metadata: of one that came as a wheel, and of an older installation."""
+
 _MORE_METADATA: Final = ("entry_points.txt", "top_level.txt")
 _COMPILED: Final = re.compile(r"\.(so(\.\d+)*|pyd|dylib|dll)$")
 _IMPORTED: Final = re.compile(r"([^/.]+)(\.py|/__init__\.py)")
+"""The path of a top-level module, whose name is the first group."""
+
 _LEFT_OUT: Final = (".pyc", ".pyo", ".pth")
 _NAMES: Final = re.compile(r"(?!.{101})[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 _VERSIONS: Final = re.compile(r"(?!.{101})[A-Za-z0-9][A-Za-z0-9.!+_-]*")
 _SIGNS: Final = {"Name": "._-", "Version": ".!+_-"}
+"""The signs that names and versions may have besides letters and digits, for errors."""
+
 _DATA: Final = re.compile(r"[^/]+\.data/(purelib|platlib)/")
+"""The folder of a wheel with code that pip moves to the other code."""
 
 
 def pack(package: str | PathLike[str]) -> Archive:
@@ -49,7 +56,7 @@ def pack(package: str | PathLike[str]) -> Archive:
 
 
 def is_shippable(name: str) -> bool:
-    """True if an installed package can be packed."""
+    """Say whether an installed package can be packed."""
     try:
         pack(name)
     except NotShippableError:
@@ -58,7 +65,11 @@ def is_shippable(name: str) -> bool:
 
 
 def pack_installed(dist: Distribution) -> Archive:
-    """Return the archive of an installed distribution."""
+    """Return the archive of an installed distribution.
+
+    Raises:
+        NotShippableError: The metadata have no valid name or version.
+    """
     _check_names(str(dist.name), dist.name, dist.version)
     has_list = bool(dist.files) and not is_editable(dist)
     code_files = _listed_files(dist) if has_list else _imported_files(dist)
@@ -76,12 +87,12 @@ def pack_installed(dist: Distribution) -> Archive:
 
 
 def pack_wheel(path: Path) -> Archive:
-    """Return the archive of a wheel: Spark takes files that end with `.zip`, and not those that end with `.whl`.
+    """Return the archive of a wheel, as Spark ships files that end with `.zip`, but none that end with `.whl`.
 
     Raises:
         NotShippableError: The path is not that of a wheel.
     """
-    # A wheel may have code in a folder `.data`, which pip moves to the others.
+    # Code in a folder `.data` moves to the other code, as pip moves it.
     try:
         files = {_DATA.sub("", name): data for name, data in read_files(path).items()}
     except UnreadableArchiveError as error:
@@ -98,7 +109,7 @@ def pack_wheel(path: Path) -> Archive:
 
 
 def _listed_files(dist: Distribution) -> Iterator[tuple[str, Path]]:
-    """Yield the files of code in the list that a distribution has of its files."""
+    """Yield the files of code in a distribution's list of its files, each with its path in an archive."""
     for file in dist.files or ():
         name = file.as_posix()
         if not _is_needed(name) or ".dist-info" in name or ".egg-info" in name:
@@ -109,7 +120,7 @@ def _listed_files(dist: Distribution) -> Iterator[tuple[str, Path]]:
 
 
 def _imported_files(dist: Distribution) -> Iterator[tuple[str, Path]]:
-    """Yield the files that are imported from a distribution without a list of its files."""
+    """Yield the files of code of a distribution without a list of its files, each with its path in an archive."""
     for name in imports_of(dist):
         spec = find_spec(name)
         if spec is None:
@@ -122,15 +133,15 @@ def _imported_files(dist: Distribution) -> Iterator[tuple[str, Path]]:
 
 
 def _files_below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
-    """Yield the files of a package, by their paths in an archive."""
+    """Yield the files in the folder of a package, each with its path in an archive."""
     for path in sorted(folder.rglob("*")):
-        inside = f"{name}/{path.relative_to(folder).as_posix()}"
-        if path.is_file() and _is_needed(inside):
-            yield inside, path
+        path_in_archive = f"{name}/{path.relative_to(folder).as_posix()}"
+        if path.is_file() and _is_needed(path_in_archive):
+            yield path_in_archive, path
 
 
 def _is_needed(name: str) -> bool:
-    """True for a file that workers need, and that is inside the package's folder."""
+    """Say whether workers need a file, by its path in an archive: it must lie inside, and not be made by Python."""
     parts = name.split("/")
     is_inside = ".." not in parts and parts[0] != ""
     is_made_by_python = "__pycache__" in parts or name.endswith(_LEFT_OUT)
@@ -147,7 +158,16 @@ def _metadata(dist: Distribution) -> str | None:
 
 
 def _check_names(package: str, name: object, version: object) -> None:
-    """Raise unless the metadata of a package have a name and a version that can be parts of a file name."""
+    """Raise unless the metadata of a package have a name and a version that can be parts of a file name.
+
+    Args:
+        package: The package, as the user named it.
+        name: The name in the metadata.
+        version: The version in the metadata.
+
+    Raises:
+        NotShippableError: The name or the version is missing, too long, or has other signs.
+    """
     for field, text, pattern in (("Name", name, _NAMES), ("Version", version, _VERSIONS)):
         if not isinstance(text, str) or pattern.fullmatch(text) is None:
             raise NotShippableError(
@@ -174,23 +194,27 @@ def _check_is_importable(archive: Archive) -> None:
 def _check_imports(archive: Archive) -> None:
     """Raise if a module of an archive would hide a module of another package from the workers.
 
-    They import from the archive first. A folder without `__init__.py` hides nothing. A name that several installed
-    packages share, such as `tests`, is allowed unless one of the others has it as its own name.
+    Workers import from the archive first. A folder without `__init__.py` hides nothing. A module name that several
+    installed packages share, such as `tests`, is allowed, unless it is also the name of one of the other packages.
+
+    Raises:
+        NotShippableError: A module would be hidden.
     """
     package = canonicalize_name(archive.name)
     files_by_import: dict[str, str] = {}
     for name in sorted(archive.files):
         top_level = _IMPORTED.fullmatch(name)
+        # The module with the name of the package itself is not in question.
         if top_level is not None and canonicalize_name(top_level[1]) != package:
             files_by_import[top_level[1]] = name
 
     for import_name, owners in owners_of(files_by_import).items():
         other_owners = owners - {package}
         if import_name in sys.stdlib_module_names:
-            hidden = "Python's own module of this name"
+            hidden_module = "Python's own module of this name"
         elif other_owners and (package not in owners or canonicalize_name(import_name) in other_owners):
-            hidden = f"that of {', '.join(sorted(other_owners))}, which is installed here"
+            hidden_module = f"that of {', '.join(sorted(other_owners))}, which is installed here"
         else:
             continue
-        reason = f"the workers would import its {files_by_import[import_name]} instead of {hidden}"
+        reason = f"the workers would import its {files_by_import[import_name]} instead of {hidden_module}"
         raise NotShippableError(archive.label, reason, "move it into a package of its own, and build the wheel anew")

@@ -1,6 +1,6 @@
-"""Pickle code itself, instead of a reference by which it is imported.
+"""Pickle code by value, and not by a reference by which it is imported.
 
-There are two cloudpickles: PySpark has one of its own, and processes without PySpark take the package.
+There are two cloudpickles: PySpark has one of its own, and processes without PySpark use the package.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import io
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from threading import RLock
 from types import FunctionType, ModuleType
@@ -20,21 +20,21 @@ _LOCK: Final = RLock()
 _ANNOTATIONS: Final = "__annotations__"
 
 _STATE: Final = 2
-"""The place, in what pickle's reducers return, of the state of the object: a dict, or several in a tuple."""
+"""The place of the object's state in the tuple that a reducer returns: a dict, or a tuple of several."""
 
 
 @contextmanager
 def by_value(cloudpickle: Any, modules: Iterable[ModuleType]) -> Iterator[None]:
-    """Pickle the classes and functions of some modules whole, in a block.
+    """Let cloudpickle pickle the code of some modules by value in the block, and not by reference.
 
-    Code of the main program is pickled whole in any case. One thread at a time can be in such a block.
+    Code of the main program is pickled by value in any case. One thread at a time can be in such a block.
 
     Args:
-        cloudpickle: The module that pickles.
-        modules: The modules whose code is pickled.
+        cloudpickle: The cloudpickle, as a module.
+        modules: The modules whose classes and functions are pickled.
     """
     with _LOCK:
-        registered_names = cloudpickle.list_registry_pickle_by_value()  # those of the program itself stay registered
+        registered_names = cloudpickle.list_registry_pickle_by_value()  # the program may have registered modules itself
         new_modules = [module for module in modules if module.__name__ not in registered_names]
         for module in new_modules:
             cloudpickle.register_pickle_by_value(module)
@@ -46,27 +46,28 @@ def by_value(cloudpickle: Any, modules: Iterable[ModuleType]) -> Iterator[None]:
 
 
 def pickled_with_local_code(cloudpickle: Any, value: object) -> bytes:
-    """Return a value as bytes. Code of no installed package is pickled whole if it can be, and else by reference.
+    """Return a value as bytes, with code of no installed package pickled by value if that is possible.
+
+    Otherwise all code is pickled by reference, as workers may have the module of a script.
 
     Args:
-        cloudpickle: The module that pickles.
+        cloudpickle: The cloudpickle, as a module.
         value: The value.
 
     Raises:
-        Exception: The value cannot be pickled; it is what was raised when its code was pickled whole.
+        Exception: The value cannot be pickled in either way; this is the error of the first one.
     """
-    # Code of a script may refer to what cannot be pickled; the workers may yet have its module, by reference.
-    failures: list[Exception] = []
-    for modules in (local_modules(), []):
-        try:
-            return _pickled(cloudpickle, value, modules)
-        except Exception as error:
-            failures.append(error)
-    raise failures[0]
+    modules = local_modules()
+    try:
+        return _pickled(cloudpickle, value, modules)
+    except Exception:
+        with suppress(Exception):
+            return _pickled(cloudpickle, value, [])
+        raise
 
 
 def _pickled(cloudpickle: Any, value: object, modules: Iterable[ModuleType]) -> bytes:
-    """Return a value as bytes, with the code of some modules whole."""
+    """Return a value as bytes, with the code of some modules pickled by value."""
     buffer = io.BytesIO()
     with by_value(cloudpickle, modules):
         _typed_pickler(cloudpickle)(buffer).dump(value)
@@ -75,21 +76,32 @@ def _pickled(cloudpickle: Any, value: object, modules: Iterable[ModuleType]) -> 
 
 @cache
 def _typed_pickler(cloudpickle: Any) -> type[Any]:
-    """Return the class that pickles annotations that are text as the types that they name.
+    """Return a pickler that replaces annotations that are text by the types that they name.
 
-    Code that travels whole leaves its module behind, and with it the names by which text could be looked up later.
+    Code that is pickled by value arrives without its module, and so without the names by which the text could be looked
+    up.
+
+    Args:
+        cloudpickle: The cloudpickle, as a module.
     """
 
     class TypedPickler(cloudpickle.CloudPickler):  # type: ignore[misc]  # it has no types
+        """Pickles classes and functions with types as annotations."""
+
         def reducer_override(self, value: object) -> object:
-            """Reduce a class or a function for `pickle`, with annotations that are types."""
+            """Reduce a value for `pickle`; the annotations of a class or a function become types."""
             return _with_types(value, super().reducer_override(value))
 
     return TypedPickler
 
 
 def _with_types(value: object, reduced: object) -> object:
-    """Return what the reducer of a class or a function returned, with annotations that are types."""
+    """Replace the annotations in the reduced form of a class or a function by types.
+
+    Args:
+        value: The value that is pickled, which may be of any class.
+        reduced: The tuple that its reducer returned; anything else is returned as it is.
+    """
     types = _types_of(value) if isinstance(value, type | FunctionType) else None
     if types is None or not isinstance(reduced, tuple) or len(reduced) <= _STATE:
         return reduced
@@ -101,9 +113,10 @@ def _with_types(value: object, reduced: object) -> object:
 
 
 def _types_of(value: type | FunctionType) -> dict[str, object] | None:
-    """Return the types that the annotations of a class or a function name.
+    """Return the annotations of a class or a function as types.
 
-    None if no annotation is text, or if one names a type that does not exist here.
+    It returns None, so that annotations stay as they are, if none of them is text, or if one names a type that cannot
+    be looked up.
     """
     annotations = vars(value).get(_ANNOTATIONS) if isinstance(value, type) else value.__annotations__
     if not isinstance(annotations, dict):
@@ -112,5 +125,5 @@ def _types_of(value: type | FunctionType) -> dict[str, object] | None:
         return None
     try:
         return inspect.get_annotations(value, eval_str=True)
-    except Exception:  # a name that is imported for type checkers alone
+    except Exception:  # a type that is only imported for type checkers, for example
         return None

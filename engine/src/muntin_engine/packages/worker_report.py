@@ -19,17 +19,18 @@ from typing import Any
 def reporting(
     references: Sequence[tuple[str, str]], packages: Mapping[str, Sequence[str]]
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """Return a function for `mapInArrow` that yields the report of its worker, in a row of JSON.
+    """Return a function for `mapInArrow` that yields the report of the worker that runs it, as a row of JSON.
 
     Args:
-        references: Modules, and names in them, that the worker tries to import.
-        packages: Distributions, each with the names of its top-level modules.
+        references: The objects that the worker tries to import: each a module and a name in it, which may be empty.
+        packages: The distributions, each with the names of its top-level modules.
     """
 
     def report_of_worker(batches: Iterable[Any]) -> Iterator[Any]:
+        """Yield the report of this worker, whatever rows it gets."""
         import pyarrow as pa
 
-        for _ in batches:  # Spark expects that all are read
+        for _ in batches:  # Spark expects that all rows are read
             pass
         yield pa.RecordBatch.from_pydict({"report": [json.dumps(report(references, packages))]})
 
@@ -37,9 +38,11 @@ def reporting(
 
 
 def report(references: Sequence[tuple[str, str]], packages: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Describe this Python: host, version, packages, and the references that fail to import.
+    """Describe this Python as data: host, version, packages with their versions, and failures to import.
 
-    A package that can be imported and has no metadata has an empty version; one that is missing has none.
+    Args:
+        references: The objects that are tried to import: each a module and a name in it, which may be empty.
+        packages: The distributions, each with the names of its top-level modules; for their versions see `version_of`.
     """
     failures: set[tuple[str, str, str]] = set()
     for module, name in references:
@@ -56,12 +59,21 @@ def report(references: Sequence[tuple[str, str]], packages: Mapping[str, Sequenc
 
 
 def import_failure(module: str, name: str) -> tuple[str, str]:
-    """Return the error of importing a name, and the module that is missing; both empty if there is none."""
+    """Try to import an object.
+
+    Args:
+        module: The name of the module.
+        name: The name of the object in the module, with dots; empty for the module itself.
+
+    Returns:
+        The error in words, empty if there was none; and the name of the module that is missing, empty if the error has
+        another reason.
+    """
     try:
         value: Any = import_module(module)
-        for part in filter(None, name.split(".")):  # an empty name is the module itself
+        for part in filter(None, name.split(".")):  # there is no part in an empty name
             value = getattr(value, part)
-    except (Exception, SystemExit) as error:  # the code of a module that is imported may raise anything, or exit
+    except (Exception, SystemExit) as error:  # importing a module runs its code, which may raise anything, or exit
         missing_module = ""
         if isinstance(error, ModuleNotFoundError):
             missing_module = error.name or ""
@@ -70,7 +82,9 @@ def import_failure(module: str, name: str) -> tuple[str, str]:
 
 
 def version_of(package: str, names: Sequence[str]) -> str | None:
-    """Return the version of a distribution: empty if its modules are there without metadata, None if it is missing.
+    """Return the version of a distribution; None if it is missing.
+
+    It is empty if the modules of the distribution can be imported, but there are no metadata.
 
     Args:
         package: The name of the distribution.

@@ -86,8 +86,12 @@ def check_needs(plan: Plan, module: ModulePlan, window: WindowSpecification) -> 
     # integers with a unit, and as decimals for decimals.
     if plan.unit is not None:
         in_time = replace(needs, reach=in_microseconds(needs.reach, plan.unit))
-        lacking = in_time.lacks(window_in_microseconds(window, plan.unit), Axis.TIME) or lacking
-    if plan.decimal_places is not None and isinstance(window, needs.windows):
+        lacking_in_time = in_time.lacks(window_in_microseconds(window, plan.unit), Axis.TIME)
+        # Rounded to microseconds, the windows may seem to meet the need: then the reason in ticks stays.
+        lacking = lacking_in_time or lacking
+    # The windows are of a right kind here, so what they lack is reach.
+    is_reach_too_short = isinstance(window, needs.windows)
+    if plan.decimal_places is not None and is_reach_too_short:
         lacking = ErrorMessage(
             "needs events to stay members for {reach} after their end, and {windows} keeps them for less\n"
             "  give the windows a reach of at least {least}",

@@ -46,7 +46,7 @@ class EventLifetimes:
             self._lifetimes[event] = (start, end)
             edges.add(event, (start, end))
 
-    def cutting(self, key: Key, members: Collection[int], *ticks: int) -> set[int]:
+    def cutting_events(self, key: Key, members: Collection[int], *ticks: int) -> set[int]:
         """Find the events of a key that are not in a window, and set where it starts or ends.
 
         These begin or end at the start or the end of the window, at a tick where no member begins or ends. If a member
@@ -58,53 +58,54 @@ class EventLifetimes:
             ticks: The start and the end of the window.
         """
         edges = self._edges_of_key[freeze(key)]
-        cutting: set[int] = set()
+        cutting_events: set[int] = set()
         for tick in ticks:
             if tick >= INFINITY:  # an event with this end has not ended yet
                 continue
             events = edges.at(tick)
             if events.isdisjoint(members):
-                cutting |= events
-        return cutting
+                cutting_events |= events
+        return cutting_events
 
-    def bounding(self, key: Key, event: int, start: int, end: int, *, is_clipped: bool) -> set[int]:
-        """Find the other events by which a part of an event, which a join emits, begins or ends where it does.
+    def bounding_events(self, key: Key, event: int, start: int, end: int, *, is_clipped: bool) -> set[int]:
+        """Find the other events that make a part of an event, a result of a join, begin or end where it does.
 
         Args:
             key: The key.
             event: The event.
             start: The start of the part.
             end: The end of the part.
-            is_clipped: True if the part ends for good where another event begins, so that none begins after an end.
+            is_clipped: True if the join ends the event for good where another one begins, so that no part begins where
+                another event ends.
         """
         edges = self._edges_of_key[freeze(key)]
         event_start, event_end = self._lifetimes.get(event, (EARLIEST, INFINITY))
-        bounding: set[int] = set()
+        bounding_events: set[int] = set()
         if start > event_start and not is_clipped:
             # The part begins later than its event: until then another event overlapped the event.
             for other in edges.at(start):
                 _, other_end = self._lifetimes[other]
                 if other_end == start:
-                    bounding.add(other)
+                    bounding_events.add(other)
         if end < event_end:
             # The part ends earlier than its event: another event begins there.
             for other in edges.at(end):
                 other_start, _ = self._lifetimes[other]
                 if other_start == end:
-                    bounding.add(other)
-        return bounding
+                    bounding_events.add(other)
+        return bounding_events
 
-    def overlapping(self, key: Key, start: int, end: int) -> set[int]:
+    def overlapping_events(self, key: Key, start: int, end: int) -> set[int]:
         """Find the events of a key that are alive at any tick from a start on and before an end.
 
         Cost: a look at each event of the key.
         """
-        overlapping: set[int] = set()
+        overlapping_events: set[int] = set()
         for event in self._edges_of_key[freeze(key)].events():
             event_start, event_end = self._lifetimes[event]
             if event_start < end and event_end > start:
-                overlapping.add(event)
-        return overlapping
+                overlapping_events.add(event)
+        return overlapping_events
 
 
 class _LifetimeEdges:

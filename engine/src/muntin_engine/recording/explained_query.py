@@ -244,7 +244,7 @@ class ExplainedQuery:
         else:
             causes = _Causes(previous.members, previous.bounds)
 
-        # The trigger is those of these rows that came in this micro-batch; if none did, the row that moved the
+        # The trigger is the causes that came in this micro-batch; if none of them did, the row that moved the
         # watermark.
         trigger = batch.rows.since(batch.first, {*causes.members, *causes.bounds})
         explained = StoryChange(
@@ -282,7 +282,7 @@ class ExplainedQuery:
         members = set(self._members(key, change, values))
         bounds: Iterable[int] = ()
         if plan.join is None and self._is_cut_by_events:
-            bounds = rows.events.cutting(key, members, change.window.start, change.window.end)
+            bounds = rows.events.cutting_events(key, members, change.window.start, change.window.end)
         elif plan.joins_inputs and len(members) == 1:
             (left,) = members  # a single member is a left event without a right one: a pair has two
             bounds = self._bounds_of_unmatched(key, left, change, rows)
@@ -316,10 +316,10 @@ class ExplainedQuery:
         assert join is not None
         end = change.end if change.new_end is None else change.new_end
         if join.kind is JoinKind.SEMI:  # here right events match, though their rows are not in the result
-            candidates = rows.events.overlapping(key, change.start, end)
+            candidates = rows.events.overlapping_events(key, change.start, end)
         else:
             is_clipped = join.kind is JoinKind.CLIP
-            candidates = rows.events.bounding(key, left, change.start, end, is_clipped=is_clipped)
+            candidates = rows.events.bounding_events(key, left, change.start, end, is_clipped=is_clipped)
 
         right_name = self.task.plan.inputs[1].name
         bounds: list[int] = []
@@ -360,19 +360,19 @@ def _row_that_advances(rows: Sequence[StoryRow]) -> list[int]:
 
     It is the row that closes the stream; otherwise the latest punctuation; otherwise the newest event.
     """
-    counted: list[StoryRow] = []
-    punctuation: list[StoryRow] = []
-    closing: list[StoryRow] = []
+    counted_rows: list[StoryRow] = []
+    punctuation_rows: list[StoryRow] = []
+    closing_rows: list[StoryRow] = []
     for row in rows:
         if row.fate is not Fate.COUNTED or (row.start is None and row.change != "close"):
             continue
-        counted.append(row)
+        counted_rows.append(row)
         if row.change not in ("insert", "revise", "retract"):
-            punctuation.append(row)
+            punctuation_rows.append(row)
         if row.change == "close":
-            closing.append(row)
+            closing_rows.append(row)
 
-    candidates = closing or punctuation or counted
+    candidates = closing_rows or punctuation_rows or counted_rows
     if not candidates:
         return []
     return [max(candidates, key=lambda row: row.start or 0).number]

@@ -113,10 +113,10 @@ def read_input_rows(
         numbers,
         tuples_of(table, input_task.key_names),
         tuples_of(table, payload_names),
-        columns.values("change", "insert"),
+        columns.values("change", default="insert"),
         columns.ids(),
         columns.values("source"),
-        columns.values("kept", True),
+        columns.values("kept", default=True),
         columns.values(number_column(input_task)),
         columns.ticks("start"),
         columns.ticks("end"),
@@ -152,7 +152,7 @@ class _BatchColumns:
         self._batch = batch
         self._names = frozenset(batch.schema.names)
 
-    def values(self, name: str, default: Any = None) -> list[Any]:
+    def values(self, name: str, *, default: Any = None) -> list[Any]:
         """Return the values of a column, or the default for each row if the batch has no such column."""
         if name not in self._names:
             return [default] * len(self._batch)

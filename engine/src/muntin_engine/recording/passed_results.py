@@ -60,7 +60,7 @@ def find_passed_rows(
 
     Args:
         folders: The folders of the recordings of all upstream queries.
-        reads: The places of the upstream queries that may be meant: those whose results the query of the task reads.
+        reads: The places of the upstream queries whose results the query of the task reads.
         batch: The micro-batch of the task.
         part: The recorded rows of the task, or a selection of them.
     """
@@ -194,7 +194,7 @@ class _ChangesByResult:
         Returns:
             The number of the change; None if the story has no such change.
         """
-        if not all(name in row for name in self._output_names):
+        if not all(name in row for name in self._output_names):  # a projection has dropped a column
             return None
         key = tuple(row[name] for name in self._key_names)
         lifetime = row[self._lifetime_column]
@@ -207,7 +207,7 @@ class _ChangesByResult:
         values = freeze([row[name] for name in self._output_names])
 
         def likeness(change: StoryChange) -> tuple[bool, bool]:
-            """Return, as flags that order changes, whether a change has the end and the values of the row."""
+            """Say whether a change has the end of the row, and its values: the more alike, the larger the answer."""
             has_values = freeze([change.values[name] for name in self._output_names]) == values
             return change.end == end, has_values
 

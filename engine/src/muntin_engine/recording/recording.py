@@ -83,13 +83,13 @@ class Recording:
             RecordingError: There is no recording, or one that this version cannot read.
         """
         self.path = Path(fspath(path))
-        self._known = NamedCode.of(modules)
+        self._code = NamedCode.of(modules)
         self.before = tuple(Recording(folder, modules) for folder in folders_before(self.path))
         self.runs = tuple(read_runs(self.path))
         self.batches = tuple(read_batches(self.path))
         self.unfinished = read_unfinished(self.path, self.batches, self.runs[-1].number)
-        stopped = self.path / STOPPED
-        self.stopped: str = json.loads(stopped.read_text())["reason"] if stopped.exists() else ""
+        stopped_file = self.path / STOPPED
+        self.stopped: str = json.loads(stopped_file.read_text())["reason"] if stopped_file.exists() else ""
 
     @cached_property
     def plan(self) -> Plan:
@@ -98,7 +98,7 @@ class Recording:
         Raises:
             RecordingError: A module of the query is not here.
         """
-        return plan_of(self.runs[0].data, self._known)
+        return plan_of(self.runs[0].data, self._code)
 
     @cached_property
     def evaluators(self) -> tuple[str, ...]:
@@ -108,7 +108,7 @@ class Recording:
         """
         if self._begins_with_state:
             return (self.plan.choice.evaluator,)
-        return tuple(evaluators_of(self.runs[0].data, self._known))
+        return tuple(evaluators_of(self.runs[0].data, self._code))
 
     @property
     def _begins_with_state(self) -> bool:
@@ -120,12 +120,12 @@ class Recording:
         """Sentences on Muntin and on modules whose installed version is not the one that was recorded."""
         from importlib.metadata import version
 
-        installed = version("muntin-engine")
-        recorded = {run.data["muntin"] for run in self.runs} - {installed}
-        of_muntin = [f"muntin-engine was {name}, and is {installed} here" for name in sorted(recorded)]
+        installed_version = version("muntin-engine")
+        recorded_versions = {run.data["muntin"] for run in self.runs} - {installed_version}
+        of_muntin = [f"muntin-engine was {name}, and is {installed_version} here" for name in sorted(recorded_versions)]
         for run in self.runs:
-            plan_of(run.data, self._known)  # looks modules up, and so notes differences of versions
-        return (*of_muntin, *dict.fromkeys(self._known.differences))
+            plan_of(run.data, self._code)  # looks modules up, and so notes differences of versions
+        return (*of_muntin, *dict.fromkeys(self._code.differences))
 
     def task(self, run: int = 0, evaluator: str | None = None) -> TaskPayload:
         """Return the query as a new process gets it.
@@ -134,7 +134,7 @@ class Recording:
             run: The number of the start of the query.
             evaluator: The name of the evaluator; None for the one that ran the query.
         """
-        return task_of(self.runs[run].data, self._known, evaluator)
+        return task_of(self.runs[run].data, self._code, evaluator)
 
     def with_batches(self, batches: Iterable[RecordedBatch]) -> Recording:
         """Replace the micro-batches, in memory; nothing is written."""
@@ -164,7 +164,7 @@ class Recording:
             for data in run.data["plan"]["modules"]:
                 if data["name"] in replacements:
                     _check_kind(data, replacements[data["name"]])
-        recording = self._with(_known=replace(self._known, replacements=replacements, differences=[]))
+        recording = self._with(_code=replace(self._code, replacements=replacements, differences=[]))
         # The copy has the cached properties of the recorded modules: let them be computed anew.
         for cached_name in ("plan", "evaluators"):
             vars(recording).pop(cached_name, None)
@@ -243,12 +243,12 @@ class Recording:
         """
         if evaluator is None or evaluator in self.evaluators:
             return
-        check_evaluator(self.runs[0].data, self._known, evaluator)  # raises if it could never run this query
-        recorded = self.plan.choice.evaluator
+        check_evaluator(self.runs[0].data, self._code, evaluator)  # raises if it could never run this query
+        recorded_evaluator = self.plan.choice.evaluator
         if self._begins_with_state:
-            reason = f"begins with a state of the {recorded} evaluator"
+            reason = f"begins with a state of the {recorded_evaluator} evaluator"
         else:
-            reason = f"is of the {recorded} evaluator"
+            reason = f"is of the {recorded_evaluator} evaluator"
         raise RecordingError(
             f"the recording {reason}, so {evaluator} cannot go on\n"
             "  leave evaluator= out; or record the query from its first micro-batch on"
@@ -354,11 +354,11 @@ class Recording:
             batches = (*batches, self.unfinished)
         if not condition(batches):
             raise RecordingError("what is to hold of a part of the recording does not hold of the whole")
-        small = self.with_batches(shrink_batches(batches, condition))
+        small_recording = self.with_batches(shrink_batches(batches, condition))
         # An upstream query is shrunk after all queries that read its results.
         for place in reversed(range(len(self.before))):
-            small = small._with_shrunk_upstream(place)
-        return small
+            small_recording = small_recording._with_shrunk_upstream(place)
+        return small_recording
 
     def _condition(self, holds: Callable[[Replayed], bool] | None, differs: str | None) -> Condition:
         """Return the condition on micro-batches that the arguments of `shrink` describe."""
@@ -383,10 +383,10 @@ class Recording:
         # Equal results may be read several times, so they are counted.
         def emits_all(batches: Sequence[RecordedBatch]) -> bool:
             """Say whether the upstream query still emits all results that are read."""
-            emitted: Counter[Hashable] = Counter()
+            emitted_results: Counter[Hashable] = Counter()
             for batch in upstream.with_batches(batches).replay().batches:
-                emitted.update((batch.number, freeze(row)) for row in batch.changes)
-            return not results_read - emitted
+                emitted_results.update((batch.number, freeze(row)) for row in batch.changes)
+            return not results_read - emitted_results
 
         if not emits_all(upstream.batches):
             return self  # the modules that are here emit other results than the recorded ones: keep all rows

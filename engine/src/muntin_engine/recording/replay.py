@@ -118,7 +118,7 @@ def _with_recorded_report(task: TaskPayload, part: RecordedPart, batch: pa.Recor
         part: The recorded rows of the task, with its recorded report.
         batch: The report on one input for all buckets, as the map task has sent it here.
     """
-    # The counts of rows stay those of the rows that there are now, which may be fewer than were recorded.
+    # The counts are not replaced: they count the rows that the task got here, which may be fewer than were recorded.
     side = batch.column(SIDE)[0].as_py() if len(task.inputs) > 1 else 0
     columns: dict[str, list[Any]] = {"signals": [list(part.report.signals)] * len(batch)}
     for name, value in part.report.inputs[side].columns().items():

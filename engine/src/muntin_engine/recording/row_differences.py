@@ -23,21 +23,21 @@ def row_differences(rows: Iterable[Mapping[str, Any]], expected: Iterable[Mappin
     # Each expected row is matched with the first row that equals it, one by one: values that are approximate cannot be
     # looked up.
     expected_rows = list(expected)
-    unmatched = list(rows)
-    missing: list[Mapping[str, Any]] = []
+    unmatched_rows = list(rows)
+    missing_rows: list[Mapping[str, Any]] = []
     for expected_row in expected_rows:
-        place = _place_of(expected_row, unmatched)
+        place = _place_of(expected_row, unmatched_rows)
         if place is None:
-            missing.append(expected_row)
+            missing_rows.append(expected_row)
         else:
-            unmatched.pop(place)
+            unmatched_rows.pop(place)
 
     # Unexpected rows are shown with only the columns that matter.
     columns = list(dict.fromkeys(name for row in expected_rows for name in row))
-    differences = [f"  missing     {dict(row)}" for row in missing]
-    for row in unmatched:
-        shown = {name: row[name] for name in columns if name in row}
-        differences.append(f"  unexpected  {shown or dict(row)}")
+    differences = [f"  missing     {dict(row)}" for row in missing_rows]
+    for row in unmatched_rows:
+        shown_values = {name: row[name] for name in columns if name in row}
+        differences.append(f"  unexpected  {shown_values or dict(row)}")
     return differences
 
 

@@ -76,19 +76,19 @@ def fewest(items: Sequence[T], holds: Callable[[list[T]], bool]) -> list[T]:
     """
     # Cut the items into chunks, and try to leave one out. If the condition needs each chunk, make chunks half as large,
     # down to single items.
-    remaining = list(items)
+    remaining_items = list(items)
     chunk_count = 1
-    while remaining:
-        size = -(-len(remaining) // chunk_count)  # rounded up
-        smaller = _without_a_chunk(remaining, size, holds)
-        if smaller is not None:
-            remaining = smaller
+    while remaining_items:
+        size = -(-len(remaining_items) // chunk_count)  # rounded up
+        fewer_items = _without_a_chunk(remaining_items, size, holds)
+        if fewer_items is not None:
+            remaining_items = fewer_items
             chunk_count = max(chunk_count - 1, 2)  # the other chunks keep their size
         elif size == 1:
-            return remaining
+            return remaining_items
         else:
-            chunk_count = min(2 * chunk_count, len(remaining))
-    return remaining
+            chunk_count = min(2 * chunk_count, len(remaining_items))
+    return remaining_items
 
 
 def _without_a_chunk(items: list[T], size: int, holds: Callable[[list[T]], bool]) -> list[T] | None:
@@ -100,19 +100,19 @@ def _without_a_chunk(items: list[T], size: int, holds: Callable[[list[T]], bool]
         holds: The condition.
     """
     for start in range(0, len(items), size):
-        remaining = items[:start] + items[start + size :]
-        if holds(remaining):
-            return remaining
+        remaining_items = items[:start] + items[start + size :]
+        if holds(remaining_items):
+            return remaining_items
     return None
 
 
 class _LimitedTries:
     """A condition that fails after a number of calls, so that a search ends with the smallest part so far."""
 
-    def __init__(self, holds: Condition, most: int) -> None:
+    def __init__(self, holds: Condition, most_tries: int) -> None:
         """Take the condition, and the number of calls after which it fails."""
         self._holds = holds
-        self._tries_left = most
+        self._tries_left = most_tries
 
     def __call__(self, batches: Sequence[RecordedBatch]) -> bool:
         """Say whether the condition holds, if calls are left."""

@@ -41,7 +41,11 @@ class StoryRows:
         self._changes_of_event: dict[int, list[int]] = defaultdict(list)
 
     def add_batch(self, batch: RecordedBatch) -> list[RecordedPart]:
-        """Add the rows of a micro-batch, and return those of each map task with their numbers."""
+        """Add the rows of a micro-batch.
+
+        Returns:
+            The rows of each map task, with a column for their numbers.
+        """
         parts: list[RecordedPart] = []
         for part in batch.parts:
             numbered: list[pa.RecordBatch] = []
@@ -58,7 +62,9 @@ class StoryRows:
         self.all[number] = replace(self.all[number], fate=fate, reason=reason)
 
     def filter_ignored(self, first: int, read_numbers: Collection[int | None]) -> None:
-        """Mark an insertion as filtered if no task rejected it, and yet it did not reach the evaluator.
+        """Mark insertions as filtered that were not rejected, and yet did not reach the evaluator.
+
+        The changes of lifetimes have left them out.
 
         Args:
             first: The number of the first row of the micro-batch.
@@ -105,7 +111,7 @@ class StoryRows:
             numbers_in_results: The numbers of the rows that are in a result.
             watermark: The watermark at the end of the recording.
         """
-        if plan.join is not None or watermark == INFINITY:
+        if plan.join is not None or watermark == INFINITY:  # there are no windows, or all of them are closed
             return
         for number, (start, end) in self.events.items():
             row = self.all[number]
@@ -153,7 +159,7 @@ class StoryRows:
             self._changes_of_event[row.event].append(row.number)
 
         change = changes.get(row.number)
-        if change is None:
+        if change is None:  # the row does not carry its number: take it as it came
             change = InputChange(None, row.start or 0, row.end, (), row.new_end)
         end = change.end if change.new_end is None else change.new_end
         is_known = row.event in self.events

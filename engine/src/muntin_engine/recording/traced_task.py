@@ -17,7 +17,7 @@ from muntin.modules.row_operator import HANDLERS
 from muntin.rows import MemberRow, RowsInWindow
 from muntin.schemas import Field, Scalar, ScalarKind
 from muntin_engine.modules.current_call import CURRENT_CALL
-from muntin_engine.modules.skipping import SKIPPED, Accepted, BySource, Choosy, Present
+from muntin_engine.modules.skipping import SKIPPED, Accepted, BySource, CountingModule, Present
 from muntin_engine.plan import Input, ModulePlan, NamedColumn, Plan
 from muntin_engine.plan.join_plan import JoinedColumn
 from muntin_engine.state.frozen_values import freeze
@@ -93,7 +93,7 @@ class Notes:
         If the module accepted none of the rows, the result is ascribed to the rows that it did not accept.
 
         Args:
-            place: The place of the module among those of the query.
+            place: The place of the module among the modules of the query.
             result: The result.
             numbers: The numbers of the rows that the result was computed from.
         """
@@ -111,7 +111,7 @@ class Notes:
         If no note has the result, they are those of all results of the window.
 
         Args:
-            place: The place of the module among those of the query.
+            place: The place of the module among the modules of the query.
             key: The key of the result.
             window: The window of the result.
             result: The result.
@@ -196,7 +196,7 @@ def _noting_plan(plan: ModulePlan, notes: Notes, place: int, number_place: int) 
     Args:
         plan: The plan of the module.
         notes: The object that collects the notes.
-        place: The place of the module among those of the query.
+        place: The place of the module among the modules of the query.
         number_place: The place of the number in a payload.
     """
     skips_rows = isinstance(plan.select, Present | Accepted | BySource)
@@ -236,7 +236,7 @@ def _noting_module(module: Any, notes: Notes, place: int, *, skips_rows: bool) -
     Args:
         module: The module.
         notes: The object that collects the notes.
-        place: The place of the module among those of the query.
+        place: The place of the module among the modules of the query.
         skips_rows: True if the module does not accept all rows.
     """
     if isinstance(module, RowOperator):
@@ -264,10 +264,10 @@ def _methods_of_windows(module: Any, notes: Notes, place: int, *, skips_rows: bo
     Args:
         module: The module.
         notes: The object that collects the notes.
-        place: The place of the module among those of the query.
+        place: The place of the module among the modules of the query.
         skips_rows: True if the module does not accept all rows.
     """
-    called: Any = Choosy(module) if skips_rows else module
+    called: Any = CountingModule(module) if skips_rows else module
 
     def compute_result(_: Any, members: Sequence[Any], *window: Window) -> Any:
         """Compute the result of a window from its members, and note it with their numbers.
@@ -307,7 +307,7 @@ def _handlers_of_rows(module: Any, notes: Notes, place: int) -> dict[str, Any]:
     Args:
         module: The row operator.
         notes: The object that collects the notes.
-        place: The place of the module among those of the query.
+        place: The place of the module among the modules of the query.
     """
 
     def noting_handler(name: str) -> Callable[..., list[Any]]:

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from muntin.errors import QueryError
 from muntin_engine.errors import SetupError
-from muntin_engine.needed import needed
+from muntin_engine.needed import required_module
 from muntin_engine.sinks.json_text import json_of, text_of
 
 _DECIMAL: Final = re.compile(r"decimal\d+\((\d+), (-?\d+)\)")
@@ -156,7 +156,7 @@ class _Postgresql(Database):
 
     @property
     def _psycopg(self) -> Any:
-        return needed("psycopg", "a table in PostgreSQL", "postgresql")
+        return required_module("psycopg", feature="a table in PostgreSQL", extra="postgresql")
 
     @contextmanager
     def transaction(self) -> Iterator[Any]:

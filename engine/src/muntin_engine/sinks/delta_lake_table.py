@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Final
 
-from muntin_engine.needed import needed
+from muntin_engine.needed import required_module
 from muntin_engine.sinks.addresses import is_elsewhere, local_path, without_secrets
 from muntin_engine.sinks.table_sink import CHANGE, Mark, TableSink, rows_gone_error
 
@@ -61,7 +61,7 @@ class DeltaLakeTable(TableSink):
         Raises:
             SetupError: `deltalake` is not installed.
         """
-        needed("deltalake", "DeltaLakeTable", "delta")
+        required_module("deltalake", feature="DeltaLakeTable", extra="delta")
         self._path = fspath(path)
         self._options = dict(storage_options or {})
 

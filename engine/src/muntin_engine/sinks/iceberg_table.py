@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from warnings import catch_warnings, simplefilter
 
 from muntin.errors import QueryError
-from muntin_engine.needed import needed
+from muntin_engine.needed import required_module
 from muntin_engine.sinks.addresses import local_path
 from muntin_engine.sinks.table_sink import CHANGE, Mark, TableSink, rows_gone_error
 
@@ -61,7 +61,7 @@ class IcebergTable(TableSink):
             QueryError: The table has no namespace.
             SetupError: `pyiceberg` is not installed.
         """
-        needed("pyiceberg", "IcebergTable", "iceberg")
+        required_module("pyiceberg", feature="IcebergTable", extra="iceberg")
         parts = table.split(".")
         if len(parts) == 1 or not all(parts):
             raise QueryError(

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from muntin.errors import QueryError
 from muntin_engine.errors import SetupError
-from muntin_engine.needed import needed
+from muntin_engine.needed import required_module
 from muntin_engine.sinks.distributed_rows import backend_of_rows
 from muntin_engine.sinks.json_text import json_of
 from muntin_engine.sinks.sink import Sink
@@ -145,7 +145,7 @@ class KafkaTopic(Sink):
         Raises:
             SetupError: A message was not acknowledged, or `confluent-kafka` is not installed.
         """
-        client = needed("confluent_kafka", f"{self}, without Spark's connector,", "kafka")
+        client = required_module("confluent_kafka", feature=f"{self}, without Spark's connector,", extra="kafka")
         failures: list[str] = []
 
         # The client calls this once for each message; the error is None if the message was acknowledged.

@@ -208,16 +208,16 @@ def _clause(name: str, spell: Callable[[object], str]) -> Callable[[object], str
     return lambda value: f"{CLAUSES[name]} {spell(value)}"
 
 
-def _columns_of_side(name: str) -> Callable[[object], str]:
-    """Return a function that spells the columns of a stream of a join.
+def _columns_of_side(parameter: str) -> Callable[[object], str]:
+    """Return a function that spells the columns of one side of a join.
 
     Args:
-        name: The parameter that names the columns.
+        parameter: The parameter of `join` that names the columns, and so says the side.
     """
 
     def spell(columns: object) -> str:
         names = columns if isinstance(columns, list | tuple) else [columns]
-        qualified = [f"{_SIDES[name]}.{_columns(column)}" for column in names]
+        qualified = [f"{_SIDES[parameter]}.{_columns(column)}" for column in names]
         return f"SELECT {', '.join(qualified)}"
 
     return spell

@@ -12,22 +12,22 @@ from muntin_engine.sql_text.join_writing import JoinedQuery
 from muntin_engine.sql_text.result_expressions import NAMES_IN_SQL, over_modules, with_alias
 from muntin_engine.sql_text.sql_aggregates import DISTINCT_COUNT, ROW_COUNT, aggregate_name
 from muntin_engine.sql_text.sql_values import spell_name, spell_value
-from muntin_engine.sql_text.step_forms import Steps, call_of, unpacked
+from muntin_engine.sql_text.step_forms import Steps, call_of, with_named_arguments
 from muntin_engine.sql_text.stream_writing import WrittenStream, spell_column, table_text
 from muntin_engine.sql_text.window_functions import follows_rows
 
 
-def write(steps: list[dict[str, Any]]) -> str:
+def sql_of_steps(steps: list[dict[str, Any]]) -> str:
     """Write a query as SQL, from which the same steps are read again.
 
     Args:
-        steps: The steps of the query, as its text has them.
+        steps: The steps of the query, as `Query.to_dict` returns them.
 
     Raises:
         QueryError: SQL cannot express a step, which the message names.
     """
     try:
-        return _query_text(unpacked(steps))
+        return _query_text(with_named_arguments(steps))
     except ValueError as error:
         if isinstance(error, QueryError):
             raise  # some of these, such as a DurationError, are ValueErrors too, and have a message of their own

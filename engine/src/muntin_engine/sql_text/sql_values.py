@@ -113,7 +113,7 @@ def value_of(node: Any, source: SqlText) -> Any:  # noqa: PLR0911  # each is a l
     if call is None:
         advice = "write a literal, an interval, an array or a call of literals"
         raise source.error(node, f"{text_of(node)} is no value here", advice)
-    return {"kind": call.name, **_by_name(node, call.name, call.places, source), **call.named}
+    return {"kind": call.name, **_by_name(node, call.name, call.positional, source), **call.named}
 
 
 class SqlCall(NamedTuple):
@@ -121,17 +121,19 @@ class SqlCall(NamedTuple):
 
     Attributes:
         name: The name of the function in small letters, after that of its plugin if it has one.
-        places: The values of the arguments by place.
+        positional: The values of the arguments that the call has by position.
         named: The values of the arguments by name.
     """
 
     name: str
-    places: list[Any]
+    positional: list[Any]
     named: dict[str, Any]
 
 
 def read_call(node: Any, source: SqlText) -> SqlCall | None:
-    """Return the call of a function that a node is, with its arguments as plain data; None for another node.
+    """Return a node as a call of a function, with its arguments as plain data; None if the node is no such call.
+
+    A cast is none, though sqlglot has casts among the functions: SQL has other words for it.
 
     Raises:
         SqlError: An argument is no value.
@@ -148,14 +150,14 @@ def read_call(node: Any, source: SqlText) -> SqlCall | None:
     else:  # a function that sqlglot knows
         name = str(node.meta.get("name") or node.sql_name())
         arguments = list(node.iter_expressions())
-    places: list[Any] = []
+    positional: list[Any] = []
     named: dict[str, Any] = {}
     for argument in arguments:
         if isinstance(argument, exp.Kwarg):
             named[argument.this.name.lower()] = value_of(argument.expression, source)
         else:
-            places.append(value_of(argument, source))
-    return SqlCall(f"{prefix}{name}".lower(), places, named)
+            positional.append(value_of(argument, source))
+    return SqlCall(f"{prefix}{name}".lower(), positional, named)
 
 
 def _signature(name: str) -> list[inspect.Parameter]:

@@ -41,7 +41,7 @@ def packed(steps: Steps) -> Steps:
     return _Packing().steps(steps)
 
 
-def unpacked(steps: Steps) -> Steps:
+def with_named_arguments(steps: Steps) -> Steps:
     """Convert steps to the form in which all arguments go by name.
 
     `{"where": "km > 2"}` becomes `{"where": {"condition": "km > 2"}}`.

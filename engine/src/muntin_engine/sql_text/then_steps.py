@@ -37,14 +37,14 @@ def read_then_steps(clause: Any, source: SqlText) -> Iterator[dict[str, Any]]:
         advice = ""
         if call.name not in STEPS:
             advice = closest(call.name, STEPS)
-        elif len(call.places) > len(STEPS[call.name]) and call.name != "select":
+        elif len(call.positional) > len(STEPS[call.name]) and call.name != "select":
             advice = f"it takes {', '.join(STEPS[call.name]) or 'names alone'}"
         if advice:
             raise source.error(part, f"{text_of(part)} is no step of a stream", advice)
 
-        arguments: dict[str, Any] = dict(zip(STEPS[call.name], call.places, strict=False))
+        arguments: dict[str, Any] = dict(zip(STEPS[call.name], call.positional, strict=False))
         if call.name == "select":
-            arguments["names"] = call.places  # any number of columns to keep
+            arguments["names"] = call.positional  # any number of columns to keep
         if call.name in _CALLS_OF_COLUMNS:
             # The names of such arguments are those that the columns get, not names of parameters.
             arguments["columns"] = call.named

@@ -100,7 +100,7 @@ class TimeBounds:
     most: list[_Bound] = field(default_factory=list)
 
     def reads_both_times(self, node: Any) -> bool:
-        """Return True if both streams are of points, and a condition reads the times of both."""
+        """Return True if a condition reads the time of a point of either stream; streams of intervals have none."""
         columns = list(node.find_all(exp.Column))
         has_left = any(_is_time(column, self.left) for column in columns)
         has_right = any(_is_time(column, self.right) for column in columns)

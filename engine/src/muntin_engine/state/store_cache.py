@@ -89,10 +89,10 @@ class StoreCache:
             size: The bytes of its data.
         """
         self._drop_idle()
-        if size > self.room(bucket):
-            return False
         if bucket in self._stores:
             self._drop(bucket)
+        if size > self.room(bucket):
+            return False
         size += _OVERHEAD
 
         # The stores of other queries make room, the longest unused first.

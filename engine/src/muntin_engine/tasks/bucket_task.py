@@ -53,9 +53,9 @@ def run_bucket(
         ModuleFailedError: A module raised an exception.
         StateError: The state is damaged, or it is not the one that the micro-batch before left for this bucket.
     """
-    checked = CheckedCells(cells, f"bucket {bucket}", origin, was_idle)
+    checked_cells = CheckedCells(cells, f"bucket {bucket}", origin, was_idle)
     with windows_in_words(task.plan.words), overseen(task.worker, task.plan.axis):
-        yield from BucketTask(task, bucket, checked).process(arrivals)
+        yield from BucketTask(task, bucket, checked_cells).process(arrivals)
 
 
 class BucketTask:

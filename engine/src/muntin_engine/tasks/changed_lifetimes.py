@@ -37,9 +37,9 @@ class ChangedRows(NamedTuple):
 
 
 def with_changed_lifetimes(input_task: InputTask, rows: BatchRows) -> ChangedRows:
-    """Apply the changes of each source to its rows, and then those of the input to all.
+    """Change the lifetimes of rows: first by the changes of their own source, then by the changes of the whole input.
 
-    The rows of a source that has changes of its own move behind those of the others.
+    The rows of a source that has changes of its own move behind the rows of other sources.
 
     Cost: that of `_changed_rows`, and a copy of the rows for each source that has changes of its own.
     """
@@ -78,7 +78,7 @@ def _changed_rows(changes: LifetimeChanges, rows: BatchRows) -> ChangedRows:
         lifetimes, length = _with_length(change, lifetimes, rows.batch)
         lifetimes = on_arrays(change, length).apply(lifetimes)
 
-    # A revision whose old and new end have become the same changes nothing. If it does not say the old end, it may.
+    # A revision changes nothing if its old and its new end have become the same; one without an old end may.
     changes_something = lifetimes.is_insertion | ~lifetimes.is_end_known | (lifetimes.end != lifetimes.new_end)
     lifetimes = lifetimes.take(changes_something)
     # A change may turn a row into two, the second of which lies behind all others: bring them next to each other.

@@ -50,7 +50,7 @@ class Durations:
         return self._task.is_timed
 
     def add(self, stage: str, nanoseconds: int) -> None:
-        """Add the duration of a step."""
+        """Add the duration of a call to that of its stage, one of `STAGES`."""
         self._by_stage[stage] += nanoseconds
 
     def pack(self) -> bytes | None:

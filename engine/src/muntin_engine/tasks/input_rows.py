@@ -180,23 +180,23 @@ def _marked_columns(
     order_places: set[int | None] = set()
     if input_task.plan_input.has_samples:
         order_places = {input_task.plan_input.order, *input_task.plan_input.then_by}
-    marked: dict[str, pa.Array] = {}
+    marked_columns: dict[str, pa.Array] = {}
     for place, name in enumerate(names):
         if place not in order_places:
-            marked[name] = pc.if_else(is_blank, pa.nulls(1, columns[name].type)[0], columns[name])
-    marked[input_task.payload_names[-1]] = arrow_array(meets_conditions, mask=~has_payload)
-    return marked
+            marked_columns[name] = pc.if_else(is_blank, pa.nulls(1, columns[name].type)[0], columns[name])
+    marked_columns[input_task.payload_names[-1]] = arrow_array(meets_conditions, mask=~has_payload)
+    return marked_columns
 
 
 def _count_unaccepted(input_task: InputTask, columns: dict[str, pa.Array], is_candidate: BoolArray) -> tuple[int, ...]:
-    """Count the rows that each module does not accept, in the order of `TaskPayload.choosy_labels`.
+    """Count the rows that each module does not accept, in the order of `TaskPayload.labels_of_skipping_modules`.
 
     Args:
         input_task: The input.
         columns: The typed columns by name.
         is_candidate: True for each row that counts: a good insertion that meets the conditions of the query.
     """
-    labels = input_task.query.choosy_labels
+    labels = input_task.query.labels_of_skipping_modules
     is_unaccepted = {label: np.zeros(len(is_candidate), np.bool_) for label in labels}
     for read in input_task.reads:
         is_null = forbidden_nulls(columns[f"i{read.place}"], read.field)

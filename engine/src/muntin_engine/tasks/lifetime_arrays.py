@@ -67,7 +67,12 @@ class LifetimeArrays:
         return LifetimeArrays(*(getattr(self, part.name)[places] for part in fields(self)))
 
     def with_problem(self, code: int, is_wrong: BoolArray) -> LifetimeArrays:
-        """Add a problem, where there was none before."""
+        """Add a problem to lifetimes that have none yet.
+
+        Args:
+            code: The number of the problem among `PROBLEMS`.
+            is_wrong: True for each lifetime that has the problem.
+        """
         is_first = (self.problem == UNKNOWN) & is_wrong
         return replace(self, problem=np.where(is_first, code, self.problem))
 
@@ -98,15 +103,15 @@ class ArrayChange(ABC):
 
     @abstractmethod
     def ends(self, start: IntArray, end: IntArray) -> IntArray:
-        """Return ends after the change, where they lie after the starts.
+        """Return ends after the change. Only ends that lie after their start are read; `_moved_ends` treats the others.
 
         Args:
-            start: The starts before it.
-            end: The ends before it; `INFINITY` if there is none.
+            start: The starts before the change.
+            end: The ends before the change; `INFINITY` for an event without an end.
         """
 
     def apply(self, lifetimes: LifetimeArrays) -> LifetimeArrays:
-        """Return lifetimes after the change; those that it takes away are left out."""
+        """Return the lifetimes of rows after the change, without the revisions that say nothing where it fixes ends."""
         start = clipped(self.starts(lifetimes.start))
         new_lifetimes = replace(
             lifetimes,
@@ -156,11 +161,11 @@ class _ArrayShift(ArrayChange):
     """Moves events along the axis."""
 
     def starts(self, start: IntArray) -> IntArray:
-        """Move the starts."""
+        """Move the starts by the distance."""
         return start + self.length
 
     def ends(self, start: IntArray, end: IntArray) -> IntArray:
-        """Move the ends, of events that have one."""
+        """Move the ends by the distance, of events that have an end."""
         del start
         return np.where(end == INFINITY, INFINITY, end + self.length)
 
@@ -169,7 +174,7 @@ class _ArrayDuration(ArrayChange):
     """Lets events last for a time."""
 
     def ends(self, start: IntArray, end: IntArray) -> IntArray:
-        """Count the time from the starts."""
+        """Return ends that lie the duration after the starts, whatever they were."""
         del end
         return start + self.length
 
@@ -178,7 +183,7 @@ class _ArrayExtension(ArrayChange):
     """Moves ends to the future."""
 
     def ends(self, start: IntArray, end: IntArray) -> IntArray:
-        """Move the ends, of events that have one."""
+        """Move the ends to the future, of events that have an end."""
         del start
         return np.where(end == INFINITY, INFINITY, end + self.length)
 
@@ -187,7 +192,7 @@ class _ArrayReduction(ArrayChange):
     """Moves ends to the past."""
 
     def ends(self, start: IntArray, end: IntArray) -> IntArray:
-        """Move the ends, of events that have one, and leave each event its first tick."""
+        """Move the ends to the past, of events that have an end, and leave each event its first tick."""
         return np.where(end == INFINITY, INFINITY, np.maximum(end - self.length, start + 1))
 
 
@@ -195,7 +200,7 @@ class _ArrayStartPoints(ArrayChange):
     """Turns events into points at their starts."""
 
     def ends(self, start: IntArray, end: IntArray) -> IntArray:
-        """End events after a tick."""
+        """Return ends one tick after the starts, whatever they were."""
         del end
         return start + 1
 
@@ -204,7 +209,7 @@ class _ArrayEdges(ArrayChange):
     """Lets events last until the next one of their key starts; an event alone does not say when that is."""
 
     def ends(self, start: IntArray, end: IntArray) -> IntArray:
-        """Leave the ends open."""
+        """Return open ends, whatever they were."""
         del end
         return np.full(len(start), INFINITY, np.int64)
 
@@ -256,7 +261,7 @@ class _ArrayEndPoints(ArrayChange):
     """Turns events into points at their ends: each end is an event of its own, so a revision may become two rows."""
 
     def ends(self, start: IntArray, end: IntArray) -> IntArray:
-        """Return the ends as they are."""
+        """Return the ends as they are; `apply` makes points of them."""
         del start
         return end
 

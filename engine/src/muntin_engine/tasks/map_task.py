@@ -40,18 +40,18 @@ MOST_WAITING_BYTES: Final = 64 * 2**20
 
 
 def distribute(
-    task: TaskPayload, batches: Iterable[pa.RecordBatch], recorded: RecordedRows | None = None
+    task: TaskPayload, batches: Iterable[pa.RecordBatch], row_file: RecordedRows | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of one task as blobs for their buckets, or as partial states; then the progress of all rows.
 
     Args:
         task: The query.
         batches: The projected rows.
-        recorded: The file to which the rows are recorded; None if they are not.
+        row_file: The file to which the rows are recorded; None if they are not.
 
     Cost: a few vectorised passes over the rows. A blob has at most `MOST_ROWS` rows and one Arrow batch more.
     """
-    map_task = MapTask(task, recorded)
+    map_task = MapTask(task, row_file)
     for batch in batches:
         yield from map_task.process(batch)
     yield from map_task.finish()
@@ -69,16 +69,16 @@ class MapTask:
         durations: The durations of its stages.
     """
 
-    def __init__(self, task: TaskPayload, recorded: RecordedRows | None = None) -> None:
+    def __init__(self, task: TaskPayload, row_file: RecordedRows | None = None) -> None:
         """Begin without rows.
 
         Args:
             task: The query.
-            recorded: The file to which the rows are recorded; None if they are not.
+            row_file: The file to which the rows are recorded; None if they are not.
         """
         self.durations = Durations(task)
         self._task = task
-        self._recorded = recorded
+        self._row_file = row_file
         self._lifter = LIFTS_ROWS.get(task.plan.choice.evaluator)
         self._most_rows = rows_at_once(task)
         self._waiting_batches: list[pa.RecordBatch] = []
@@ -94,8 +94,8 @@ class MapTask:
 
         A blob costs a few hundred calls however few its rows are.
         """
-        if self._recorded is not None:
-            self._recorded.write(batch)
+        if self._row_file is not None:
+            self._row_file.write(batch)
         self._waiting_batches.append(batch)
         self._waiting_rows += batch.num_rows
         self._waiting_bytes += batch.nbytes
@@ -107,8 +107,8 @@ class MapTask:
         if self._waiting_batches:
             yield from self._send()
         reports = self._reports()
-        if self._recorded is not None:
-            self._recorded.finish(reports, self._signals)
+        if self._row_file is not None:
+            self._row_file.finish(reports, self._signals)
         yield from self._report_to_buckets(reports)
 
     def _send(self) -> Iterator[pa.RecordBatch]:
@@ -151,8 +151,8 @@ class MapTask:
         try:
             return list(lifted_blobs(self._task, lifter, rows, side))
         except ModuleFailedError:
-            if self._recorded is not None:  # a reader of the recording looks for the rows that led to the failure
-                self._recorded.finish(self._reports(), self._signals)
+            if self._row_file is not None:  # a reader of the recording looks for the rows that led to the failure
+                self._row_file.finish(self._reports(), self._signals)
             raise
 
     def _reports(self) -> list[PackedReport]:
@@ -209,12 +209,12 @@ def lifted_blobs(task: TaskPayload, lifter: LiftsRows, rows: pa.Table, side: int
         yield from row_blobs(task, rows.filter(pc.is_valid(problems)), side)
         rows = rows.filter(pc.is_null(problems))
     with without_collector(), windows_in_words(task.plan.words):
-        lifted = list(lifter.lift(task, rows, side))
-    buckets = [task.buckets[bucket_blob.bucket] for bucket_blob in lifted]
+        bucket_blobs = list(lifter.lift(task, rows, side))
+    buckets = [task.buckets[bucket_blob.bucket] for bucket_blob in bucket_blobs]
     # Partial states no longer say when their events start, so the least start of all travels beside them.
     oldest = pc.min(rows.column("start")).as_py()
     columns = {
-        "evaluator_blobs": [bucket_blob.blob for bucket_blob in lifted],
-        "oldest": [oldest] * len(lifted),
+        "evaluator_blobs": [bucket_blob.blob for bucket_blob in bucket_blobs],
+        "oldest": [oldest] * len(bucket_blobs),
     }
     yield exchange_batch(task, buckets, columns, side)

@@ -54,7 +54,7 @@ def distribute_to_all(
     tasks: Sequence[TaskPayload],
     columns_by_query: Sequence[QueryColumns],
     batches: Iterable[pa.RecordBatch],
-    recorded: Sequence[RecordedRows | None] | None = None,
+    row_files: Sequence[RecordedRows | None] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Read shared rows once, and yield the blobs of each query in turn, as `distribute` does for one.
 
@@ -62,12 +62,12 @@ def distribute_to_all(
         tasks: The queries.
         columns_by_query: The part that each query takes.
         batches: The shared rows.
-        recorded: For each query the file to which its rows are recorded, or None; None if none are recorded.
+        row_files: For each query the file to which its rows are recorded, or None; None if none are recorded.
 
     Cost: that of the queries one after the other; each may hold `MOST_WAITING_BYTES` of rows until they make a blob.
     """
-    recorded = recorded or [None] * len(tasks)
-    map_tasks = [MapTask(task, file) for task, file in zip(tasks, recorded, strict=True)]
+    row_files = row_files or [None] * len(tasks)
+    map_tasks = [MapTask(task, row_file) for task, row_file in zip(tasks, row_files, strict=True)]
     for batch in batches:
         for task, columns, map_task in zip(tasks, columns_by_query, map_tasks, strict=True):
             rows = columns.of(batch)

@@ -88,7 +88,7 @@ def _unpickled(stream: str, rows: int, data: bytes | None, totals: Mapping[str, 
 
 
 def side_output_blobs(
-    task: TaskPayload, bad_rows: Sequence[SideOutputRow], rejections: Iterable[tuple[Key, Rejection]], late: int
+    task: TaskPayload, bad_rows: Sequence[SideOutputRow], rejections: Iterable[tuple[Key, Rejection]], late_count: int
 ) -> Iterator[OutputBlob]:
     """Yield the numbers of late and shed rows that are dropped, and then the late, shed and rejected rows of a bucket.
 
@@ -96,20 +96,20 @@ def side_output_blobs(
         task: The query.
         bad_rows: The rows with a problem of their own.
         rejections: The rows that the evaluator rejected, by key.
-        late: The number of further late rows, which were only counted.
+        late_count: The number of further late rows, which were only counted.
     """
     drops_late = [plan_input.late.policy is LatePolicy.DROP for plan_input in task.plan.inputs]
-    dropped = Counter({LATE: late})
+    dropped_rows = Counter({LATE: late_count})
     rows_by_stream: dict[str, list[SideOutputRow]] = {LATE: [], SHED: [], REJECTED: list(bad_rows)}
     for key, rejection in rejections:
         stream = _stream_of(rejection)
         # The late policy decides on late rows, and on shed ones too, for which their key had no room.
         if stream != REJECTED and drops_late[rejection.change.side]:
-            dropped[stream] += 1
+            dropped_rows[stream] += 1
         else:
             rows_by_stream[stream].append(side_output_row(task, key, rejection))
 
-    for stream, count in dropped.items():
+    for stream, count in dropped_rows.items():
         if count:
             yield OutputBlob(stream, count)
     for stream, rows in rows_by_stream.items():

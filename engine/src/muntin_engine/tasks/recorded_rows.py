@@ -27,13 +27,13 @@ from muntin_engine.wire.shuffle import PackedReport
 from muntin_engine.wire.value_flags import flags
 
 ROWS: Final = "rows"
-"""The folder of the rows, in that of a recording."""
+"""The folder of the rows, in the folder of a recording."""
 
 PASSED_ON: Final = "passed_on"
-"""The folder of the results that another query of the same recording reads, beside that of the rows."""
+"""The folder of the results that another query of the same recording reads, beside the folder of the rows."""
 
 NTH: Final = "nth"
-"""The column with the place of a row among those of its task."""
+"""The column with the place of a row among all rows of its task."""
 
 STOPPED: Final = "stopped.json"
 """The file in a recording that says that it goes no further, and why."""
@@ -128,7 +128,7 @@ def rows_file(folder: Path, batch: int, run: int, partition: int, kind: str = RO
         batch: The number of the micro-batch.
         run: The number of this start of the query.
         partition: The number of the task.
-        kind: The folder of such rows in that of the recording.
+        kind: The folder of such rows in the folder of the recording.
     """
     return folder / kind / f"{batch:08}" / f"{run:04}-{partition:05}.parquet"
 
@@ -201,7 +201,7 @@ class RecordedRows:
         _LOG.warning("rows cannot be recorded, and the query goes on: %s", error)
         try:
             self._file.with_suffix(FAILED).write_text(f"{type(error).__name__}: {error}")
-        except OSError:  # then whoever commits the micro-batch finds no file at all
+        except OSError:  # without a mark, the file itself is found to be missing when the micro-batch is committed
             return
 
 
@@ -274,10 +274,10 @@ def read_part(file: Path) -> RecordedPart:
 
 def write_part(file: Path, part: RecordedPart) -> None:
     """Write the rows of a task to a file, as `RecordedRows` does; but an error while they are written is raised."""
-    recorded = RecordedRows(file)
+    row_file = RecordedRows(file)
     file.parent.mkdir(parents=True, exist_ok=True)
-    recorded._write(_one_batch(part.rows))
-    recorded.finish(part.report.inputs, part.report.signals)
+    row_file._write(_one_batch(part.rows))
+    row_file.finish(part.report.inputs, part.report.signals)
 
 
 def _one_batch(rows: pa.Table) -> pa.RecordBatch:

@@ -105,11 +105,11 @@ def _horizon(input_task: InputTask, newest: int, latest_end: int, latest_punctua
 
 def _latest_clock(input_task: InputTask, rows: GoodRows) -> int:
     """Return the latest reading of a clock, in microseconds; `EARLIEST` if there is none."""
-    reading = int(rows.start[rows.kind == CLOCK].max(initial=EARLIEST))
-    if reading == EARLIEST:
+    tick = int(rows.start[rows.kind == CLOCK].max(initial=EARLIEST))
+    if tick == EARLIEST:
         return EARLIEST
     plan = input_task.query.plan
-    return microseconds_of(reading, plan.unit, plan.decimal_places)
+    return microseconds_of(tick, plan.unit, plan.decimal_places)
 
 
 def observations_of(input_task: InputTask, rows: GoodRows) -> Iterator[Observation]:

@@ -130,7 +130,7 @@ def find_problems(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray, 
         rows_by_problem[UNDECLARED_PUNCTUATION] = (kind == PUNCTUATE_KEY) | (kind == PUNCTUATE_KEYS)
 
     problems = np.full(len(batch), UNKNOWN, np.int16)
-    for problem in sorted(rows_by_problem, reverse=True):  # the first one is written last
+    for problem in sorted(rows_by_problem, reverse=True):  # the first one is written last, over the others
         problems[rows_by_problem[problem]] = problem
     return arrow_array(problems, mask=problems == UNKNOWN)
 
@@ -176,7 +176,7 @@ def _is_undeclared(input_task: InputTask, batch: pa.RecordBatch, is_event: BoolA
     """Flag the rows of undeclared sources; punctuation without a source is good, as it counts for all sources."""
     source = batch.column("source")
     is_declared = flags(pc.is_in(source, arrow_array(input_task.tracker.sources, pa.string())))
-    needs_source = (is_event | flags(source.is_valid())) & (kind < CLOCK)
+    needs_source = (is_event | flags(source.is_valid())) & (kind < CLOCK)  # clocks and signals are of no source
     is_undeclared: BoolArray = needs_source & ~is_declared
     return is_undeclared
 

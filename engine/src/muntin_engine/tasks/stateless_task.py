@@ -27,31 +27,31 @@ if TYPE_CHECKING:
 
 
 def run_task(
-    task: TaskPayload, batches: Iterable[pa.RecordBatch], recorded: RecordedRows | None = None
+    task: TaskPayload, batches: Iterable[pa.RecordBatch], row_file: RecordedRows | None = None
 ) -> Iterator[OutputBlob]:
     """Yield the results and the rejected rows of a task, batch by batch, and then the values of metrics.
 
     Args:
         task: The query.
         batches: The projected rows.
-        recorded: The file to which the rows are recorded; None if they are not.
+        row_file: The file to which the rows are recorded; None if they are not.
 
     Raises:
         ModuleFailedError: The module raised an exception.
     """
     stateless_task = StatelessEvaluation(task)
     for batch in batches:
-        if recorded is not None:
-            recorded.write(batch)
+        if row_file is not None:
+            row_file.write(batch)
         try:
             blobs = stateless_task.process(batch)
         except ModuleFailedError:
-            if recorded is not None:  # a reader of the recording looks for the rows that led to the failure
-                recorded.finish([stateless_task.report()], ())
+            if row_file is not None:  # a reader of the recording looks for the rows that led to the failure
+                row_file.finish([stateless_task.report()], ())
             raise
         yield from blobs
-    if recorded is not None:
-        recorded.finish([stateless_task.report()], ())
+    if row_file is not None:
+        row_file.finish([stateless_task.report()], ())
     for name, value in stateless_task.metrics().items():
         yield OutputBlob(name, value)
 

@@ -24,7 +24,7 @@ def bucket_metrics(task: TaskPayload, evaluated: Evaluated, row_counts: RowCount
     Args:
         task: The query.
         evaluated: The output of the evaluator.
-        row_counts: The counts of rows that no bucket gets.
+        row_counts: The counts of rows that no bucket counts. One bucket reports them for all; others get empty counts.
     """
     metrics: dict[str, int] = {}
     for name, value in evaluated.metrics.items():
@@ -60,7 +60,7 @@ def _progress_metrics(task: TaskPayload, evaluated: Evaluated) -> dict[str, int]
 def skipped_metrics(task: TaskPayload, row_counts: RowCounts) -> dict[str, int]:
     """Return the metrics of rows that modules did not accept or the query's filter left out."""
     metrics: dict[str, int] = {}
-    for label, count in row_counts.unaccepted_by(task.choosy_labels).items():
+    for label, count in row_counts.unaccepted_by(task.labels_of_skipping_modules).items():
         metrics[skipped_metric(label)] = count
     metrics["filtered"] = row_counts.filtered
     return metrics

@@ -190,7 +190,13 @@ def _history_of(
 def _first_difference(
     expected: Sequence[Sequence[LiveResult]], history: _OutputHistory, tolerance: float
 ) -> _StepDifference | None:
-    """Return the first step whose output is not the expected one, or which raised; None if there is none."""
+    """Return the first step whose output is not the expected one, or which raised; None if there is none.
+
+    Args:
+        expected: The expected live output after each step.
+        history: The run that is compared.
+        tolerance: The distance within which numbers in results are equal.
+    """
     for place, (expected_results, results) in enumerate(zip_longest(expected, history.steps)):
         if results is None:  # the history is shorter: this step raised
             return _StepDifference(place, error=history.error)

@@ -68,14 +68,14 @@ class LiveOutput:
             is_evicted: True for a change of the second output.
         """
         result = LiveResult(
-            key,
-            change.window,
-            change.start,
-            change.end,
-            change.value,
-            change.timing,
-            change.firing,
-            is_evicted,
+            key=key,
+            window=change.window,
+            start=change.start,
+            end=change.end,
+            value=change.value,
+            timing=change.timing,
+            firing=change.firing,
+            is_evicted=is_evicted,
         )
         emitted = EmittedResult(key_number, change.id, result)
         if change.kind is OutputKind.INSERT:

@@ -50,6 +50,8 @@ class QueryUnderTest:
     def __post_init__(self) -> None:
         for computation in self.query.computations:
             type(computation.module).check_definition()
+
+        # Steps whose output depends on the engine are refused.
         if self.script.illegal():
             raise StreamError(
                 "a script with illegal steps has no output that must come\n  to do: leave them out",
@@ -62,6 +64,7 @@ class QueryUnderTest:
                 f"{key_punctuation[0]}\n"
                 "  to do: leave it out, or punctuate all keys"
             )
+        # So are triggers that wait for what a script does not have.
         if isinstance(self.emit, EarlyEmission) and self.emit.trigger.reads:
             reads = ", ".join(map(repr, self.emit.trigger.reads))
             raise PolicyError(
@@ -73,9 +76,10 @@ class QueryUnderTest:
                 f"{self.emit.trigger} waits for a clock, and a script has none\n"
                 "  use a trigger that does not, such as every_count(2)"
             )
-        # If no evaluator can run the query, planning it for the most general one raises the reason.
-        most_general = next(iter(self.evaluators), DECLARATIONS[-1].name)
-        check_trigger(self.plan(most_general))
+        # If no evaluator can run the query, planning it raises why. The reason is the same for each of them: what is
+        # wrong with the query itself is checked before what an evaluator cannot do.
+        evaluator = self.evaluators[0] if self.evaluators else DECLARATIONS[0].name
+        check_trigger(self.plan(evaluator))
 
     @cached_property
     def evaluators(self) -> tuple[str, ...]:
@@ -187,21 +191,19 @@ class QueryUnderTest:
             keys=(NamedColumn("key", _TICKS),),
             payload=tuple(NamedColumn(name, "") for name in payload_names),
         )
-        return checked_plan(
-            Plan(
-                inputs=(Input(columns, order=input_count if self.has_order else None),),
-                axis=Axis.TICKS,
-                window=self.query.window,
-                clip=self.query.clip,
-                timestamps=self.query.timestamps,
-                emit=self.emit,
-                modules=tuple(map(self._plan_module, range(input_count), self._fresh_modules())),
-                expressions={name: place for place, name in enumerate(payload_names) if name in reads},
-                requested_evaluator=evaluator,
-                forget_keys_after=self.query.forget_keys_after,
-            ),
-            DECLARATIONS,
+        plan = Plan(
+            inputs=(Input(columns, order=input_count if self.has_order else None),),
+            axis=Axis.TICKS,
+            window=self.query.window,
+            clip=self.query.clip,
+            timestamps=self.query.timestamps,
+            emit=self.emit,
+            modules=tuple(map(self._plan_module, range(input_count), self._fresh_modules())),
+            expressions={name: place for place, name in enumerate(payload_names) if name in reads},
+            requested_evaluator=evaluator,
+            forget_keys_after=self.query.forget_keys_after,
         )
+        return checked_plan(plan, DECLARATIONS)
 
     def without_time_bound_contracts(self) -> QueryUnderTest | None:
         """Return the query with window-based modules in the place of time-bound ones: these promise less.
@@ -289,6 +291,7 @@ class QueryUnderTest:
     def _plan_module(self, place: int, module: Module) -> ModulePlan:
         """Return the plan of a module that reads one column of the payload."""
         input_field = self.inputs[place]
+        # The form on arrays needs columns of one type, which all payloads fit.
         form = None
         if hasattr(module, "columnar_form") and not variables_in(input_field):
             fits = not any(misfit(input_field, payload) for payload in self._payloads[place])
@@ -300,7 +303,7 @@ class QueryUnderTest:
             columns=(place,),
             reads=(input_field,),
             select=itemgetter(place),
-            result=Field("result", Variable("")),
+            result=Field("result", Variable("")),  # of any type, since no column holds the output
             form=form,
             bound_reads=(input_field,),
         )
@@ -323,14 +326,15 @@ def _input_field(computation: Computation, payloads: list[object]) -> Field:
 
 def _records_in(value: object) -> Iterator[object]:
     """Yield the dataclasses and named tuples that a value is made of."""
-    if is_dataclass(value):
+    is_named_tuple = isinstance(value, tuple) and hasattr(value, "_fields")
+    if is_dataclass(value) or is_named_tuple:
         yield value
+    parts: list[object] = []
+    if is_dataclass(value):
         parts = [getattr(value, part.name) for part in fields(value)]
     elif isinstance(value, dict):
         parts = [*value, *value.values()]
-    else:
-        parts = list(value) if isinstance(value, list | tuple) else []
-    if hasattr(value, "_fields"):
-        yield value
+    elif isinstance(value, list | tuple):
+        parts = list(value)
     for part in parts:
         yield from _records_in(part)

@@ -28,7 +28,7 @@ def random_stream(  # noqa: PLR0913  # all but the first may be left out
     disorder: int = 15,
     punctuation: float = 0.25,
     closed: bool | None = None,
-    again: float = 0.0,
+    repeats: float = 0.0,
 ) -> Script:
     """Return a legal stream of one batch, the same for the same arguments.
 
@@ -41,11 +41,12 @@ def random_stream(  # noqa: PLR0913  # all but the first may be left out
         events: The number of insertions.
         starts: The range of the starts of events; they last up to a third of it, and longer after revisions.
         payload: A function that draws a payload.
-        disorder: The largest delay of a change behind its sync time, in ticks of the stream's own progress.
+        disorder: The largest delay, in ticks: changes arrive in the order of their sync times, each moved back by a
+            random number of ticks up to this one.
         punctuation: The probability of punctuation after each change.
         closed: True if punctuation at `INFINITY` ends the stream; None leaves it to the seed.
-        again: The probability that an event has the id of another one, which starts at another tick; and that an event
-            is inserted again after it was retracted, with another payload.
+        repeats: The probability that an event has the id of another one, which starts at another tick; and that an
+            event is inserted again after it was retracted, with another payload.
 
     Example:
         >>> stream = random_stream(7, events=50)
@@ -53,7 +54,8 @@ def random_stream(  # noqa: PLR0913  # all but the first may be left out
         (2, True)
     """
     random = Random(seed)
-    times = _Times(random, [random.choice(starts) for _ in range(max(2, events))], len(starts))
+    pool = [random.choice(starts) for _ in range(max(2, events))]
+    times = _Times(random, pool, span=len(starts))
     lives: list[list[KeyedChange]] = []
     used_names: set[tuple[Hashable, Hashable, int]] = set()  # an event is named by its key, its id and its start
     for number in range(events):
@@ -61,13 +63,13 @@ def random_stream(  # noqa: PLR0913  # all but the first may be left out
         content = payload(random)
         start = times.start()
         # Now and then the event has the id of an earlier one, unless that would give two events one name.
-        id = random.randrange(number + 1) if again and random.random() < again else number
+        id = random.randrange(number + 1) if repeats and random.random() < repeats else number
         if (key, id, start) in used_names:
             id = number
         used_names.add((key, id, start))
         life = _life(times, key, id, Event(start, INFINITY, content))
         # Now and then an event that was retracted is inserted again.
-        while again and random.random() < again and _is_retraction(life[-1]):
+        while repeats and random.random() < repeats and _is_retraction(life[-1]):
             life += _life(times, key, id, Event(start, INFINITY, payload(random)))
         lives.append(life)
 
@@ -82,8 +84,8 @@ def random_stream(  # noqa: PLR0913  # all but the first may be left out
 def shuffle(script: Script, seed: int, *, early_revisions: bool = False) -> Script:
     """Return a stream of the same meaning whose changes arrive in another order.
 
-    A change may move anywhere, except behind a punctuation above the sync time of the change itself or of one that
-    follows it in the life of its event. Punctuation and the seams between batches stay.
+    A change may move anywhere before its deadline: the first punctuation that would make the change late, or a later
+    change of the same event. Punctuation and the seams between batches stay.
 
     Args:
         script: A legal stream.
@@ -97,8 +99,8 @@ def shuffle(script: Script, seed: int, *, early_revisions: bool = False) -> Scri
     if script.illegal():
         raise StreamError("a script with illegal steps has no legal permutation", illegal=script.illegal())
     random = Random(seed)
-    # Steps that stay are at 1, 2, 3, ...; changes are drawn to places between them. At one place a change comes before
-    # the step that stays, as it may come at its deadline and not behind it.
+    # Steps that stay are at 1, 2, 3, ...; changes are drawn to places between them. A change that is drawn to the place
+    # of its deadline is sorted before that punctuation, and so is in time.
     fixed_steps = [step for step in script.steps if not isinstance(step, KeyedChange)]
     placed_steps = [_PlacedStep(place, is_fixed=True, step=step) for place, step in enumerate(fixed_steps, 1)]
     for life in changes_by_event(script.changes()):
@@ -187,7 +189,9 @@ def _life(times: _Times, key: Hashable, id: Hashable, event: Event[object]) -> l
     """Draw the changes of an event: its insertion with an end, and revisions, of which a retraction is the last."""
     start = event.start
     payload = event.payload
-    event = Event(start, INFINITY if times.random.random() < 0.25 else times.end(start), payload)
+    # A quarter of the events come without an end.
+    first_end = INFINITY if times.random.random() < 0.25 else times.end(start)
+    event = Event(start, first_end, payload)
     life = [KeyedChange(key, Insertion(id, event))]
     while times.random.random() < 0.45 and len(life) <= _MOST_REVISIONS:
         revision = Revision(id, event, times.new_end(event))
@@ -236,7 +240,13 @@ class _ArrivingChange(NamedTuple):
 
 
 def _punctuated(random: Random, changes: Sequence[KeyedChange], share: float) -> list[Step]:
-    """Put punctuation behind a share of the changes, never above the sync time of a change that still comes."""
+    """Put punctuation behind a share of the changes, never above the sync time of a change that still comes.
+
+    Args:
+        random: The source of all random choices.
+        changes: The changes in order of arrival.
+        share: The probability of punctuation after each change.
+    """
     if not changes:
         return []
     sync_times = [step.change.sync_time for step in changes]
@@ -276,7 +286,8 @@ def _random_places(
         early_revisions: True to let the changes come in any order; otherwise each comes behind the one before it.
     """
     # A change may not come behind the deadline of a later change of its event: a running minimum, from the end on.
-    deadlines = list(accumulate((_deadline(step, fixed_steps) for step in reversed(life)), min))[::-1]
+    deadlines_from_end = [_deadline(step, fixed_steps) for step in reversed(life)]
+    deadlines = list(accumulate(deadlines_from_end, min))[::-1]
     places: list[float] = []
     for deadline in deadlines:
         earliest = places[-1] if places and not early_revisions else 0

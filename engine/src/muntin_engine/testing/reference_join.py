@@ -91,15 +91,19 @@ def parts(event: Event[Any], others: Iterable[Event[Any]], *, are_covered: bool)
     """
     other_events = list(others)
     ticks = {event.start, event.end}
-    for other in other_events:
-        ticks.update((other.start, other.end))
+    for other_event in other_events:
+        ticks.update((other_event.start, other_event.end))
+    ticks_of_event = sorted(tick for tick in ticks if event.start <= tick <= event.end)
+
+    # Between neighbouring ticks nothing starts or ends, so the part between them is covered as a whole or not at all.
     stretches: list[tuple[int, int]] = []
-    for start, end in pairwise(sorted(tick for tick in ticks if event.start <= tick <= event.end)):
-        is_covered = any(other.start <= start < other.end for other in other_events)
+    for start, end in pairwise(ticks_of_event):
+        is_covered = any(other_event.start <= start < other_event.end for other_event in other_events)
         if is_covered is not are_covered:
             continue
         if stretches and stretches[-1][1] == start:
-            stretches[-1] = (stretches[-1][0], end)  # it continues the last stretch
+            earlier_start, _ = stretches[-1]
+            stretches[-1] = (earlier_start, end)  # this part continues the last stretch
         else:
             stretches.append((start, end))
     return stretches

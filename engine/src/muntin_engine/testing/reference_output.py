@@ -29,8 +29,8 @@ def live_output(
 ) -> list[OutputEvent]:
     """Return the live output of one key at a progress of the input.
 
-    By emission it is that of other windows. Final: the closed windows. Speculative: the windows whose end the max event
-    time has reached. Eager: all windows that the reference knows.
+    The emission decides which windows have output: final, the closed windows; speculative, the windows whose end the
+    max event time has reached; eager, all windows that the reference knows.
 
     Args:
         query: The query.

@@ -22,7 +22,7 @@ class RestartTrial(Trial):
     """Draws a stream and a query of a module, and runs it with restarts."""
 
     def __init__(self, law: Law, laws: Any, data: Any, windows: Sequence[WindowSpecification]) -> None:
-        """Prepare an attempt."""
+        """Prepare an attempt over some windows; the other arguments are those of `Trial`."""
         super().__init__(law, laws, data)
         self._windows = windows
 
@@ -60,7 +60,8 @@ class RestartTrial(Trial):
         timestamps = self.draw(st.sampled_from(_timestamps(self.tested, window)))
         order = repr if self.tested.reads_order else None  # an order that differs from that of arrival
         query = WindowedQuery(window, [Computation(self.tested)], clip, timestamps, order=order)
-        return QueryUnderTest(self.draw(scripts(self.laws._payload_strategy(), kind)), query, emit)
+        script = self.draw(scripts(self.laws._payload_strategy(), kind))
+        return QueryUnderTest(script, query, emit)
 
     def _check_no_difference(self, tested: QueryUnderTest, evaluators: Sequence[str]) -> None:
         """Raise `LawError` if a mishap shows in the output of an evaluator."""

@@ -77,7 +77,14 @@ def expected_rows(
 
 
 def _row(number: int, place: int, query: int, has_new_column: bool) -> dict[str, Any]:
-    """Return the row at a place of a micro-batch of a query; no two rows are equal."""
+    """Return a row of results; no two rows are equal.
+
+    Args:
+        number: The number of its micro-batch.
+        place: The place of the row in the micro-batch.
+        query: The number of the query.
+        has_new_column: True for one more column.
+    """
     start = 10 * number
     row: dict[str, Any] = {
         "station": _STATIONS[place % 3],

@@ -36,9 +36,9 @@ class SinkLawError(MuntinError, AssertionError):
         law: The law.
     """
 
-    def __init__(self, sink: object, law: str, found: str, to_do: str) -> None:
+    def __init__(self, sink: object, law: str, fault: str, to_do: str) -> None:
         self.law: str = law
-        super().__init__(f"{sink} breaks a law of sinks: {law}\n  found: {found}\n  to do: {to_do}")
+        super().__init__(f"{sink} breaks a law of sinks: {law}\n  found: {fault}\n  to do: {to_do}")
 
 
 class Crash(BaseException):
@@ -109,7 +109,7 @@ class SinkTrial:
         """Have a sink write a micro-batch; the arguments after the sink are those of `batch`."""
         batch = self.batch(number, is_repeated=is_repeated, query=query, has_new_column=has_new_column)
         row_count = micro_batch(number, changes=self.changes, query=query, has_new_column=has_new_column).num_rows
-        # The engine says these things of a micro-batch before it has the sink write it.
+        # The engine tells a sink these things of a micro-batch before the sink writes it.
         sink.take_watermark(number * 10)
         sink.take_count(row_count)
         sink.take_input_id(f"input {number}")

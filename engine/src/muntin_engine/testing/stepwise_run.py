@@ -53,6 +53,8 @@ def run_steps(
     for place, batch in enumerate(tested.batches):
         rows = list(rows_of(tested, batch))
         reported = progress_of(tested.query.window, batch)
+
+        # A crash loses a first attempt; the step is then run as without a mishap.
         has_mishap = only_after in (None, place)
         if has_mishap and mishap is Mishap.CRASH:
             _crash(process, cells, list(rows_of(tested, batch)), reported)
@@ -60,6 +62,8 @@ def run_steps(
             output.apply(key, key_by_number[key], change)
         for (key,), change in process.evicted:
             output.apply(key, key_by_number[key], change, is_evicted=True)
+
+        # After a restart, only the cells are left.
         if has_mishap and mishap is Mishap.RESTART:
             process = new_process(tested, evaluator, cells)
         yield output.results()
@@ -82,7 +86,14 @@ def reference_steps(tested: QueryUnderTest) -> Iterator[list[LiveResult]]:
 def _reference_results(
     tested: QueryUnderTest, key: Hashable, events: list[Event[Any]], progress: Progress
 ) -> Iterator[LiveResult]:
-    """Yield the live results of one key, then the rows of its second output if the module has one."""
+    """Yield the live results of one key by the reference evaluator, then the rows of its second output, if any.
+
+    Args:
+        tested: The query.
+        key: The key.
+        events: The events of the key, with their ends as last revised.
+        progress: The progress of the whole input.
+    """
     emit = EmitPolicy.FINAL if isinstance(tested.emit, EarlyEmission) else tested.emit
     for row in live_output(tested.reference_query, emit, events, progress):
         yield LiveResult(key, row.window, row.start, row.end, row.value)

@@ -53,7 +53,7 @@ class InputChange(NamedTuple):
         payload: A tuple of input values; a revision has no use for it.
         new_end: None for an insertion; the new end for a revision.
         source: The source of the row; None where the input has no sources.
-        side: The place of the row's input among those of the query.
+        side: The place of the row's input among the inputs of the query.
     """
 
     id: Hashable
@@ -85,7 +85,7 @@ class OutputChange(NamedTuple):
 
     Attributes:
         kind: Insertion, revision of the end, or retraction.
-        id: The number of the output event among those of its key; never used twice.
+        id: The number of the output event, unique among all output events of its key.
         window: The window that it was computed from.
         start: The start of its lifetime.
         end: The end of its lifetime; for a revision or retraction, the end before it.

@@ -36,7 +36,7 @@ class InputsProgress(NamedTuple):
             >>> InputsProgress.start(2).least == Progress()
             True
         """
-        return cls((Progress(),) * count, ((),) * count, (EARLIEST,) * count)
+        return cls(inputs=(Progress(),) * count, tracker_states=((),) * count, to_the_tick=(EARLIEST,) * count)
 
     @property
     def least(self) -> Progress:
@@ -64,7 +64,7 @@ class InputsProgress(NamedTuple):
 
         Args:
             trackers: The tracker of each input.
-            reported: The progress of each input by explicit rows.
+            reported: The progress that the rows of each input say themselves.
             observations: The observations of the sources of each input.
         """
         clock = max(progress.clock for progress in reported)
@@ -80,8 +80,8 @@ class InputsProgress(NamedTuple):
             )
             inputs.append(tracker.in_steps(progress))
             tracker_states.append(tracker_state)
-            # The progress of the input was cut to the last step, so what it is advanced to here may lie behind a
-            # watermark that an earlier micro-batch reached; that one still holds.
+            # `in_steps` drops what lies past the last end of a window, so the next micro-batch advances from less than
+            # this one has reached. The furthest watermark so far still holds.
             to_the_tick.append(max(self.to_the_tick[place], progress.watermark))
         return InputsProgress(tuple(inputs), tuple(tracker_states), tuple(to_the_tick))
 

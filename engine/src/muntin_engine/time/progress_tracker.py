@@ -185,10 +185,10 @@ def watermark_by_policy(policy: ProgressPolicy, progress: SourceProgress) -> int
     try:
         answer = policy.watermark(progress)
     except Exception as error:
-        failed = ModuleError(
+        failure = ModuleError(
             f"{name} failed in watermark: {safe_message(error)}\n  it was given: {safe_repr(progress)}"
         )
-        raise failed from safe_cause(error)
+        raise failure from safe_cause(error)
     if answer is None:
         return EARLIEST
     try:
@@ -297,7 +297,8 @@ class ProgressTracker:
             return progress
         watermark = settled(self._steps, progress.watermark) if self.steps else progress.watermark
         horizon = max(progress.horizon, watermark)
-        # The cut loses how far time has come, and triggers may wait for a tick inside a window: `newest` remembers it.
+        # Triggers may wait for a tick inside a window, which this watermark has not reached: `newest` says how far time
+        # has come.
         newest = max(progress.newest, progress.watermark)
         return Progress(watermark, horizon, newest, progress.clock)
 

@@ -37,7 +37,9 @@ _LARGEST_OFFSET: Final = 2**31 - 1
 def arrow_array(
     values: Iterable[Any], data_type: pa.DataType | None = None, *, mask: BoolArray | None = None
 ) -> pa.Array:
-    """Return an array, as `pa.array` does. Numbers in an array of NumPy's are not copied.
+    """Return an array, as `pa.array` does, without the import of pandas that this brings about.
+
+    Numbers in an array of NumPy's are not copied.
 
     Args:
         values: The values: an array of NumPy's, which may be masked, objects of Python, or an array of Arrow's.
@@ -73,7 +75,7 @@ def arrow_array(
 
 
 def arrow_scalar(value: object, data_type: pa.DataType | None = None) -> pa.Scalar:
-    """Return a scalar, as `pa.scalar` does.
+    """Return a scalar, as `pa.scalar` does, without the import of pandas that this brings about.
 
     Args:
         value: The value.
@@ -83,7 +85,7 @@ def arrow_scalar(value: object, data_type: pa.DataType | None = None) -> pa.Scal
         >>> arrow_scalar(3)
         <pyarrow.Int64Scalar: 3>
     """
-    return _array_of_objects([value], data_type, None)[0]
+    return _array_of_objects([value], data_type, mask=None)[0]
 
 
 def numpy_array(values: pa.Array | pa.ChunkedArray, *, nulls: object = None) -> Any:

@@ -25,7 +25,7 @@ def bucket_ids(buckets: int, place: int = 0) -> tuple[int, ...]:
 
     Args:
         buckets: The number of buckets, at most `MOST_BUCKETS`.
-        place: The place of the query among those of one pass.
+        place: The place of the query among the queries of one pass.
 
     Example:
         >>> [murmur3(id) % 4 for id in bucket_ids(4)]

@@ -76,11 +76,11 @@ def by_bucket(rows: pa.Table, names: Sequence[str], count: int) -> Iterator[tupl
 
     # Numbers of 16 bits are ordered by counting, an order of magnitude faster than larger ones.
     order = np.argsort(places.astype(np.min_scalar_type(count - 1)), kind="stable")
-    ordered = rows.take(arrow_array(order)).combine_chunks()
+    ordered_rows = rows.take(arrow_array(order)).combine_chunks()
     start = 0
     for bucket, row_count in enumerate(np.bincount(places).tolist()):
         if row_count:
-            yield bucket, ordered.slice(start, row_count)
+            yield bucket, ordered_rows.slice(start, row_count)
             start += row_count
 
 
@@ -119,9 +119,9 @@ def _hashes_of_values(column: pa.Array) -> Hashes:
         return hashes
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
         # Texts repeat: each distinct one is hashed once.
-        encoded = column.cast(pa.binary()).fill_null(arrow_scalar(b"")).dictionary_encode()
-        checksums: Hashes = np.array([crc32(text) for text in encoded.dictionary.to_pylist()], np.uint64)
-        places: IntArray = numpy_array(encoded.indices)
+        distinct_texts = column.cast(pa.binary()).fill_null(arrow_scalar(b"")).dictionary_encode()
+        checksums: Hashes = np.array([crc32(text) for text in distinct_texts.dictionary.to_pylist()], np.uint64)
+        places: IntArray = numpy_array(distinct_texts.indices)
         return checksums[places]
-    packed = (_CODEC.pack(canonical(value)) for value in column.to_pylist())
-    return np.fromiter(map(crc32, packed), np.uint64, len(column))
+    packed_values = (_CODEC.pack(canonical(value)) for value in column.to_pylist())
+    return np.fromiter(map(crc32, packed_values), np.uint64, len(column))

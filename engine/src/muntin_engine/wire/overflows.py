@@ -106,7 +106,7 @@ class Overflows:
         return overflows_by_column
 
     def report(self) -> dict[str, int]:
-        """Return the number of values by column, and count anew.
+        """Return the number of values that each column could not hold, and count anew.
 
         The first value of each column is logged by `muntin.overflows`, once in a worker for each query.
         """

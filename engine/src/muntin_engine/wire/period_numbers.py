@@ -44,19 +44,19 @@ def numbers_at(periods: Periods | None, ticks: IntArray) -> IntArray:
 
 def _numbers_far_apart(periods: Periods, ticks: IntArray) -> IntArray:
     """Return the number of the period that each tick lies in, by a call for each of these periods."""
-    ordered = np.sort(ticks)
+    ordered_ticks = np.sort(ticks)
     # Of each period in which ticks lie: the first of these, and the number of the period.
     first_ticks: list[int] = []
     numbers: list[int] = []
     place = 0
-    while place < len(ordered):
-        tick = int(ordered[place])
+    while place < len(ordered_ticks):
+        tick = int(ordered_ticks[place])
         number = periods.number_at(tick)
         first_ticks.append(tick)
         numbers.append(number)
-        # Skip the other ticks of this period.
+        # Skip the other ticks of this period; at least one, as the next period may begin beyond what an array can hold.
         next_begin = min(periods.begins(number + 1), _LARGEST)
-        place = max(place + 1, int(np.searchsorted(ordered, next_begin)))
+        place = max(place + 1, int(np.searchsorted(ordered_ticks, next_begin)))
     places = np.searchsorted(np.array(first_ticks), ticks, side="right") - 1
     numbers_of_ticks: IntArray = np.array(numbers)[places]
     return numbers_of_ticks

@@ -64,7 +64,7 @@ class RowCounts:
 
     Attributes:
         unaccepted: The number of insertions that each module does not accept, in the order of
-            `TaskPayload.choosy_labels`; empty where no rows were read.
+            `TaskPayload.labels_of_skipping_modules`; empty where no rows were read.
         filtered: The number of insertions that the query's filter leaves out, or that have no lifetime.
         unchanging: The number of revisions that change nothing under the query's changes of lifetimes.
     """
@@ -86,7 +86,7 @@ class RowCounts:
         """Return the number of rows that each module did not accept, by its label, if there are such rows.
 
         Args:
-            labels: The labels of the modules, as `TaskPayload.choosy_labels` has them.
+            labels: The labels of the modules, as `TaskPayload.labels_of_skipping_modules` has them.
 
         Example:
             >>> RowCounts((0, 2)).unaccepted_by(["mean", "best"])
@@ -177,7 +177,10 @@ def shared_name(side: int, name: str) -> str:
 
 
 def by_side(task: TaskPayload, batch: pa.RecordBatch) -> list[tuple[InputTask, pa.RecordBatch]]:
-    """Split a batch by input: return each input that has rows, with these under the names that it projects.
+    """Split a batch by input.
+
+    Returns:
+        Each input that has rows, with its rows; their columns have the names that the input gives them.
 
     Cost: nothing with one input; otherwise a copy of the rows.
     """

@@ -107,10 +107,10 @@ class Sums:
         else:
             numbers[...] = np.fromiter(values, object, len(values))  # takes less than half the time
 
-        expanded = [_expanded(number) for number in numbers.reshape(-1)]
-        lanes = _lanes_of([number.lanes for number in expanded], numbers.shape)
-        high = _lanes_of([number.high for number in expanded], numbers.shape)
-        non_finite = _lanes_of([number.non_finite for number in expanded], numbers.shape)
+        expanded_numbers = [_expanded(number) for number in numbers.reshape(-1)]
+        lanes = _lanes_of([number.lanes for number in expanded_numbers], numbers.shape)
+        high = _lanes_of([number.high for number in expanded_numbers], numbers.shape)
+        non_finite = _lanes_of([number.non_finite for number in expanded_numbers], numbers.shape)
         if not lanes:  # all are zero, or not finite
             lanes = (np.zeros(numbers.shape),)
         return cls(lanes, high, non_finite[0] if non_finite else None)
@@ -153,18 +153,18 @@ class Sums:
         """Select sums by their places, or by a slice."""
         return self.each(lambda array: array[places])
 
-    def on_grid(self, most: int) -> Sums:
+    def on_grid(self, most_values: int) -> Sums:
         """Cut the sums into lanes whose values can be added and subtracted exactly, in any order.
 
         Args:
-            most: The number of values of a lane of which a sum may consist.
+            most_values: The number of values of a lane of which a sum may consist.
 
         Cost: about seven passes over the values of a lane, for most data twice.
         """
-        lanes = _cut(self.lanes, most)
+        lanes = _cut(self.lanes, most_values)
         if not lanes:  # all sums are zero
             lanes = (np.zeros_like(self.lanes[0]),)
-        return Sums(lanes, _cut(self.high, most), self.non_finite)
+        return Sums(lanes, _cut(self.high, most_values), self.non_finite)
 
     def rounded(self) -> FloatArray:
         """Return the sums as floats, each rounded once. One beyond the largest float is infinite; zero has no sign."""
@@ -175,14 +175,14 @@ class Sums:
         return self._rounded(np.asarray(counts, np.int64))
 
     def _rounded(self, counts: IntArray) -> FloatArray:
-        """Return each sum divided by a positive whole number, rounded once."""
+        """Return each sum divided by a positive whole number, its count, and rounded once."""
         values = np.empty(self.lanes[0].shape)
         may_be_wrong = np.zeros(self.lanes[0].shape, bool)
         counts = counts.reshape((len(self), *[1] * (values.ndim - 1)))  # one for all numbers of a vector
         for block in _blocks(values):
             lanes = [lane[block] for lane in self.lanes]
             values[block], may_be_wrong[block] = _quotients(lanes, counts[block])
-            values[block] += 0.0  # zero has no sign
+            values[block] += 0.0  # which turns -0.0 into 0.0
         return self._corrected(values, may_be_wrong, counts)
 
     def plain(self) -> list[object]:
@@ -208,7 +208,7 @@ class Sums:
             may_be_wrong: True for each quotient that may be rounded wrong.
             counts: The divisor of each sum.
         """
-        for lane in self.high:
+        for lane in self.high:  # the quotients lack high lanes, so a sum that has one needs a fraction
             may_be_wrong = may_be_wrong | (lane != 0)
         places = np.nonzero(may_be_wrong)
         if len(places[0]):
@@ -239,14 +239,14 @@ def _largest(values: FloatArray) -> float:
     return max(float(values.max()), -float(values.min()))
 
 
-def _cut(lanes: Sequence[FloatArray], most: int) -> tuple[FloatArray, ...]:
+def _cut(lanes: Sequence[FloatArray], most_values: int) -> tuple[FloatArray, ...]:
     """Cut lanes at one grid after another: return a lane of multiples of each grid, the coarsest first.
 
     The sums stay the same. There is no lane if all values are zero.
 
     Args:
         lanes: The lanes.
-        most: The number of values of a returned lane that can be added exactly.
+        most_values: The number of values of a returned lane that can be added exactly.
     """
     remainders = [_Remainder(lane, _largest(lane)) for lane in lanes]
     cut_lanes: list[FloatArray] = []
@@ -254,8 +254,9 @@ def _cut(lanes: Sequence[FloatArray], most: int) -> tuple[FloatArray, ...]:
         remainders = [remainder for remainder in remainders if remainder.largest]
         if not remainders:
             return tuple(cut_lanes)
-        # Bits for the carries of so many values of all lanes are left free above the largest one.
-        bits = (int(most) * len(remainders)).bit_length() + 1
+        # A sum of so many values of all lanes may have so many bits more than the largest value. The grid is coarse
+        # enough for them: above it a float has room for the sum.
+        bits = (int(most_values) * len(remainders)).bit_length() + 1
         largest = max(remainder.largest for remainder in remainders)
         _, exponent_of_largest = frexp(largest)
         power = ldexp(1.0, max(_LEAST_EXPONENT, exponent_of_largest + bits))
@@ -315,7 +316,7 @@ def _quotients(lanes: Sequence[FloatArray], counts: IntArray) -> tuple[FloatArra
     is_inexact = condensed.error != 0
     may_be_wrong |= is_inexact & (np.abs(total) < _TINY)
     is_power_of_two = counts & (counts - 1) == 0
-    is_inexact &= ~is_power_of_two  # what a power of two divides rounds as the sum did
+    is_inexact &= ~is_power_of_two  # dividing by these changes only the exponent of a sum that is rounded
     if not is_inexact.any():
         return quotient, may_be_wrong
 
@@ -409,16 +410,21 @@ def _split(values: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _concatenated(tables: Sequence[Sequence[FloatArray]], shapes: Sequence[tuple[int, ...]]) -> tuple[FloatArray, ...]:
-    """Concatenate the lanes of several tables; a lane that a table lacks is zero there."""
+    """Concatenate the lanes of several tables; a lane that a table lacks is zero there.
+
+    Args:
+        tables: The lanes of each table.
+        shapes: The shape of a lane of each table.
+    """
     lane_count = max(map(len, tables))
-    concatenated: list[FloatArray] = []
+    joined_lanes: list[FloatArray] = []
     for place in range(lane_count):
         parts: list[FloatArray] = []
         for lanes, shape in zip(tables, shapes, strict=True):
             has_lane = place < len(lanes)
             parts.append(lanes[place] if has_lane else np.zeros(shape))
-        concatenated.append(np.concatenate(parts))
-    return tuple(concatenated)
+        joined_lanes.append(np.concatenate(parts))
+    return tuple(joined_lanes)
 
 
 def _lanes_of(numbers: Sequence[Sequence[float]], shape: tuple[int, ...]) -> tuple[FloatArray, ...]:

@@ -66,7 +66,7 @@ class InputTask:
 
     Attributes:
         query: The query.
-        side: The place of the input among those of the query.
+        side: The place of the input among the inputs of the query.
     """
 
     query: TaskPayload
@@ -114,7 +114,7 @@ class InputTask:
 
     @cached_property
     def reads(self) -> tuple[Read, ...]:
-        """The reads of modules that do not accept a null there: a module skips a row with a null in one of these."""
+        """The columns in which a module does not accept every null: it skips a row with a forbidden null there."""
         reads: list[Read] = []
         for module in self.query.plan.modules:
             if module.side != self.side:
@@ -157,7 +157,7 @@ class TaskPayload(MakesOnce):
         is_static: True if the input is a static DataFrame, so that everything closes after its rows.
         is_timed: True if the query says how long its stages and modules take.
         worker: The limits that workers observe.
-        place: The place of the query among those of one pass.
+        place: The place of the query among the queries of one pass.
     """
 
     plan: Plan
@@ -233,7 +233,7 @@ class TaskPayload(MakesOnce):
         return () if grid is None else (grid_of(grid),)
 
     @cached_property
-    def choosy_labels(self) -> tuple[str, ...]:
+    def labels_of_skipping_modules(self) -> tuple[str, ...]:
         """The labels of the modules that do not accept every row, such as one with a null that they do not read."""
         return tuple(module.metric_label for module in self.plan.modules if module.skips_rows)
 

@@ -121,20 +121,21 @@ def _scalars(
     if classes <= _CLASSES_OF_ARROW.get(kind, frozenset()):
         try:
             return arrow_array(values, arrow_type)
-        except (pa.ArrowInvalid, OverflowError):
+        except (pa.ArrowInvalid, OverflowError):  # the column cannot hold a value
             pass
 
-    fitted: list[object] = []
+    fitted_values: list[object] = []
     try:
         for value in values:
-            fitted.append(None if value is None else fit(value, arrow_type))  # the next place is that of a failure
+            fitted_values.append(None if value is None else fit(value, arrow_type))
     except BaseException as error:  # a number of the module's own class may raise in `__float__` and the like
-        raise _raised(values[len(fitted)], field, error) from safe_cause(error)
+        # The list ends before the value that failed.
+        raise _raised(values[len(fitted_values)], field, error) from safe_cause(error)
     if unheld is not None:
-        for value, fitted_value in zip(values, fitted, strict=True):
+        for value, fitted_value in zip(values, fitted_values, strict=True):
             if _is_lost(value, fitted_value, kind):
                 unheld.append(value)
-    return _array(fitted, field, arrow_type)
+    return _array(fitted_values, field, arrow_type)
 
 
 def _is_lost(value: Any, fitted: object, kind: ScalarKind) -> bool:
@@ -186,7 +187,7 @@ def part_of(value: object, struct: Struct, place: int) -> object:
     Args:
         value: The record.
         struct: The declaration of the record.
-        place: The place of the field among those of the declaration.
+        place: The place of the field among all fields of the declaration.
 
     Raises:
         MisfitError: The value has no such field, or a plain tuple has more or fewer.
@@ -210,7 +211,7 @@ def unreadable_part(value: object, struct: Struct, place: int, error: BaseExcept
     Args:
         value: The record.
         struct: The declaration of the record.
-        place: The place of the field among those of the declaration.
+        place: The place of the field among all fields of the declaration.
         error: The exception that reading the field raised.
     """
     if isinstance(error, KeyError | AttributeError):

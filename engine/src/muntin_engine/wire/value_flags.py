@@ -1,4 +1,4 @@
-"""Rows that hold a null where a module reads none, or a value that Python has no counterpart for."""
+"""Flags of values that are, or hold, a null where a module accepts none, or a value that Python cannot read."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Supervision of module code in a worker: what ran, should the worker die, what it did to shared code, and its errors.
+"""Supervision of module code in a worker: which module ran if the worker dies, changes to shared code, and errors.
 
-Spark's own settings watch the worker as a process: it ends one that sends nothing for long
-(`spark.python.worker.idleTimeoutSeconds`) and tells the stack of one that crashed
-(`spark.python.worker.faulthandler.enabled`). The module, the key and the window are what it cannot know.
+Spark itself watches a worker as a process: it ends one that sends nothing for long
+(`spark.python.worker.idleTimeoutSeconds`), and shows the stack of one that crashed
+(`spark.python.worker.faulthandler.enabled`). But it cannot know the module, the key and the window.
 """
 
 from __future__ import annotations
@@ -24,24 +24,26 @@ from muntin_engine.workers.shared_code import SharedCode
 from muntin_engine.workers.traces import FileTrace
 
 _TRACES: Final[dict[tuple[str, int], FileTrace | None]] = {}
-"""The trace of this process, by folder and process id; None if its file could not be made."""
+"""The trace of this process, by its folder and the id of the process; None if there is no trace."""
 
 _MOST_NAMES: Final = 3
-"""The number of names that a message lists of those that a module replaced."""
+"""The number of replaced names that a message lists."""
 
 
 @contextmanager
 def overseen(settings: WorkerSettings, axis: Axis) -> Iterator[None]:
-    """Record what runs in the block, and restore shared code that a module of it replaced.
+    """Record which modules run in the block, and restore shared code that they replaced.
 
-    An error that does not name a module itself gets a note on the one that ran last: modules may break what others use.
+    An error that does not name a module gets a note with the module that ran last, which may have broken code of
+    others.
 
     Args:
         settings: The settings of the session.
         axis: The kind of ticks, for messages.
 
     Raises:
-        ModuleContractError: A module replaced or removed code that all code of the worker uses; it is restored.
+        ModuleContractError: A module replaced or removed code that all code of the worker uses, and that is restored
+            now.
     """
     trace = _trace_of_process(settings.traces_folder)
     CURRENT_CALL.begin_task(trace)
@@ -53,13 +55,15 @@ def overseen(settings: WorkerSettings, axis: Axis) -> Iterator[None]:
         replaced_names = shared_code.restore()
         if replaced_names:
             raise _broken_contract(replaced_names, axis)
-    except GeneratorExit:  # Spark takes no more of the rows: a task that is cut short has not failed
+    except GeneratorExit:  # Spark needs no more rows of the task, which has not failed
         _end_task(trace)
         raise
-    except BaseException as error:  # the trace goes on: where the descriptors are closed, the process dies of it
+    except BaseException as error:
+        # The trace still says that the task runs: the process may die of this error, if a module closed its files, say.
         replaced_names = shared_code.restore()
-        os.environ.pop("SPARK_SIMPLIFIED_TRACEBACK", None)  # it leaves out causes: the module's own traceback
-        if replaced_names and not isinstance(error, ModuleError):  # it may be why a state cannot be read or written
+        os.environ.pop("SPARK_SIMPLIFIED_TRACEBACK", None)  # it would leave out causes, and so the module's traceback
+        # Replaced code may be the reason for an error such as a state that cannot be read, so it is reported instead.
+        if replaced_names and not isinstance(error, ModuleError):
             raise _broken_contract(replaced_names, axis) from error
         last_call = _describe_last_call(axis)
         if last_call and _may_be_of_a_module(error):
@@ -73,9 +77,9 @@ def overseen(settings: WorkerSettings, axis: Axis) -> Iterator[None]:
 
 @contextmanager
 def windows_in_words(words: AxisWords) -> Iterator[None]:
-    """Spell the window of an exception that a module raises in the block.
+    """Complete the error about an exception that a module raises in the block, by its window in words.
 
-    Evaluators give it the module, the key and the ticks of the window; only the query knows what ticks mean.
+    Evaluators add the module, the key and the ticks of the window, but only the query knows whether ticks are times.
 
     Raises:
         ModuleFailedError: A module raised an exception.
@@ -88,35 +92,43 @@ def windows_in_words(words: AxisWords) -> Iterator[None]:
 
 
 def _trace_of_process(folder: str) -> FileTrace | None:
-    """Return this process's trace; None if there is to be none, or its file cannot be made."""
-    name = (folder, os.getpid())
-    if name not in _TRACES:
-        _TRACES.clear()  # a fork inherits the trace of its parent
+    """Return the trace of this process, which is made once.
+
+    Args:
+        folder: The folder of traces; empty if there are to be none.
+
+    Returns:
+        The trace; None if there is to be none, and if its file cannot be made: then the task runs without it.
+    """
+    process = (folder, os.getpid())
+    if process not in _TRACES:
+        _TRACES.clear()  # a forked process inherits the trace of its parent
         try:
-            _TRACES[name] = FileTrace(Path(folder)) if folder else None
+            _TRACES[process] = FileTrace(Path(folder)) if folder else None
         except (OSError, ValueError):
-            _TRACES[name] = None
-    return _TRACES[name]
+            _TRACES[process] = None
+    return _TRACES[process]
 
 
 def _end_task(trace: FileTrace | None) -> None:
+    """Record in the trace, if there is one, that the task has ended without an error."""
     if trace is not None:
         trace.end_task()
 
 
 def _may_be_of_a_module(error: BaseException) -> bool:
-    """Return True for an error that names no module, and that a module may have caused in the code of others."""
-    if isinstance(error, StateError):  # it may be damaged in the checkpoint, too, before any module has run
+    """Say whether a module that the error does not name may have caused it in the code of others."""
+    if isinstance(error, StateError):  # the checkpoint may be damaged, too: then no module has run in this task
         return bool(CURRENT_CALL.label) and CURRENT_CALL.label not in str(error)
     return not isinstance(error, MuntinError)
 
 
 def _broken_contract(replaced_names: Sequence[str], axis: Axis) -> ModuleContractError:
-    """Return the error of a module that replaced shared code."""
+    """Return the error about a module that replaced shared code: the one that ran last, if any did."""
     names = ", ".join(replaced_names[:_MOST_NAMES])
     if len(replaced_names) > _MOST_NAMES:
         names += f" and {len(replaced_names) - _MOST_NAMES} more"
-    label, *place = _describe_last_call(axis).splitlines()
+    label, *place = _describe_last_call(axis).split("\n")  # the lines after the first have the key and the window
     lines = [
         f"{label or 'a module'} replaced or removed {names}, which all code of the worker uses",
         *place,
@@ -126,14 +138,17 @@ def _broken_contract(replaced_names: Sequence[str], axis: Axis) -> ModuleContrac
 
 
 def _describe_last_call(axis: Axis) -> str:
-    """Return the module that ran last, with its key and window if they are known; empty if none ran."""
+    """Describe the last call of a module: its label, and lines with the key and the window if they are known.
+
+    It is empty if no module has run in this process.
+    """
     label = CURRENT_CALL.label
-    if not label:
+    if not label:  # none has run in this task
         previous = CURRENT_CALL.previous_label
         return f"{previous}, in an earlier task of this worker" if previous else ""
-    located = CURRENT_CALL.located()
-    if located is None:
+    key_and_window = CURRENT_CALL.located()
+    if key_and_window is None:
         return label
-    key, window = located
+    key, window = key_and_window
     interval = axis.spell_interval(window.start, window.end)
     return f"{label}\n  key: {safe_repr(key, 200)}\n  window: {interval}"

@@ -1,6 +1,6 @@
-"""Code that all of a worker's code uses, which a module could take from it: builtins, loaded modules, Spark's protocol.
+"""Code that all of a worker's code uses, and that a module could replace: builtins, loaded modules, Spark's protocol.
 
-A worker without its builtins dies without words, and one whose `struct` is gone waits for Spark for ever.
+A worker without its builtins dies without any message, and one without `struct` waits for Spark for ever.
 """
 
 from __future__ import annotations
@@ -17,17 +17,19 @@ _NAMES: Final = tuple(_BUILTINS)
 """The builtins that Python starts with; code that installs more, such as `gettext`, replaces its own."""
 
 _PROTOCOL: Final = ("struct", "pickle", "json", "time", "pyspark.serializers", "pyspark.worker")
-"""Modules without which a worker cannot tell Spark anything, errors included."""
+"""The modules that a worker needs to send anything to Spark, even an error."""
+
 _GONE: Final = object()
+"""The value of a name that was removed."""
 
 
 class ProtocolModule(NamedTuple):
-    """A module of `_PROTOCOL`, as it was at one time.
+    """A module of `_PROTOCOL` with a copy of its namespace.
 
     Attributes:
         name: The name of the module.
         namespace: The namespace of the module itself, which code may change.
-        original: A copy of the namespace.
+        original: The copy, which shows the namespace as it was.
     """
 
     name: str
@@ -36,12 +38,12 @@ class ProtocolModule(NamedTuple):
 
 
 class SharedCode(NamedTuple):
-    """The code that all of a worker's code uses, as it was at one time.
+    """Copies of the namespaces that all of a worker's code uses.
 
     Attributes:
         builtins: The builtins by name.
         modules: The loaded modules by name.
-        protocol: Those of the modules in `_PROTOCOL` that are loaded.
+        protocol: The loaded modules of `_PROTOCOL`.
     """
 
     builtins: Mapping[str, Any]
@@ -59,17 +61,17 @@ class SharedCode(NamedTuple):
         return cls({**_BUILTINS}, {**_MODULES}, protocol)
 
     def restore(self) -> list[str]:
-        """Restore the code that was replaced or removed since, and return its names."""
+        """Restore the code that was replaced or removed since the copies were made, and return its names."""
         # A module may have replaced any builtin: until they are restored, only syntax and methods may be used here.
-        replaced: list[str] = []
+        replaced_names: list[str] = []
         if self.builtins != _BUILTINS:
-            changed = {**_BUILTINS}  # a copy, by which it can still be told what was replaced
+            changed_builtins = {**_BUILTINS}  # a copy, to find out which builtins were replaced once they are restored
             _BUILTINS.update(self.builtins)
             for name in _NAMES:
-                if changed.get(name, _GONE) is not self.builtins.get(name, _GONE):
-                    replaced.append(f"builtins.{name}")
+                if changed_builtins.get(name, _GONE) is not self.builtins.get(name, _GONE):
+                    replaced_names.append(f"builtins.{name}")
         if len(_MODULES) < len(self.modules):
-            replaced += [f"sys.modules[{name!r}]" for name in self.modules if name not in _MODULES]
+            replaced_names += [f"sys.modules[{name!r}]" for name in self.modules if name not in _MODULES]
             _MODULES.update(self.modules)
         for module in self.protocol:
             if module.namespace == module.original:
@@ -77,5 +79,5 @@ class SharedCode(NamedTuple):
             for name, value in module.original.items():
                 if module.namespace.get(name, _GONE) is not value:
                     module.namespace[name] = value
-                    replaced.append(f"{module.name}.{name}")
-        return replaced
+                    replaced_names.append(f"{module.name}.{name}")
+        return replaced_names

@@ -1,4 +1,4 @@
-"""The folder of workers' traces: what runs in the workers of this machine, and what ran in those that died."""
+"""The folder of workers' traces: which modules run in the workers of this machine, and ran in workers that died."""
 
 from __future__ import annotations
 
@@ -15,15 +15,19 @@ from typing import Final
 from muntin_engine.workers.traces import WorkerTrace, read_traces
 
 _PREFIX: Final = "muntin-running-"
+"""The beginning of the name of a program's folder, in the folder for temporary files."""
+
 _IDLE_NANOSECONDS: Final = 60 * 10**9
 """The time after which Spark ends an idle worker."""
 
 _FOLDERS: Final[list[Path]] = []
+"""The folder of this program; empty before it is made."""
+
 _LOCK: Final = threading.Lock()
 
 
 def traces_folder() -> str:
-    """Return the folder for the traces of this program's workers; it is removed when the program ends."""
+    """Return the folder for the traces of this program's workers, which is removed when the program ends."""
     with _LOCK:
         if not _FOLDERS:
             _FOLDERS.append(Path(tempfile.mkdtemp(prefix=_PREFIX)))
@@ -35,8 +39,8 @@ def describe_workers() -> str:
     """Describe the workers on this machine that are in a task, or died in one, whichever program they belong to.
 
     Returns:
-        For each, the module that was called last, with its key and window where they are known; of a worker that is
-        alive, also for how long its task has run.
+        A text with the module that each worker called last, with its key and window if they are known; for a worker
+        that is alive, also with the time for which its task has run.
     """
     now = time.time_ns()
     descriptions: list[str] = []
@@ -54,12 +58,12 @@ def describe_workers() -> str:
 
 
 def last_death(folders: Sequence[Path] | None = None) -> str:
-    """Return the last call of the worker on this machine that died, in a task or after it; empty if none did.
+    """Describe the last call of a worker on this machine that died, in a task or after it; empty if none died.
 
-    Spark ends the workers of other tasks when one dies, and nothing tells which was first: then all are named.
+    When a worker dies, Spark ends the workers of other tasks. Which one died first is not known, so all are described.
 
     Args:
-        folders: The folders of the traces; that of this program by default.
+        folders: The folders of the traces; None for that of this program.
     """
     deaths = [trace for trace in _traces(folders) if _has_died(trace)]
     deaths_in_tasks = [trace for trace in deaths if trace.is_running]
@@ -74,10 +78,10 @@ def last_death(folders: Sequence[Path] | None = None) -> str:
 
 
 def last_module(folders: Sequence[Path] | None = None) -> str:
-    """Return the module that was called last by a worker on this machine, with its place; empty if none was.
+    """Return the module that a worker on this machine called last, with its key and window; empty if none called one.
 
     Args:
-        folders: The folders of the traces; that of this program by default.
+        folders: The folders of the traces; None for that of this program.
     """
     traces_with_module = [trace for trace in _traces(folders) if trace.label]
     if not traces_with_module:
@@ -86,7 +90,7 @@ def last_module(folders: Sequence[Path] | None = None) -> str:
 
 
 def remove_dead_traces() -> None:
-    """Remove the traces of workers that are gone, as a new query starts."""
+    """Remove the traces of dead workers, so that their deaths are not ascribed to a new query."""
     for folder in _FOLDERS:
         for trace in read_traces(folder):
             if not trace.is_alive:
@@ -95,6 +99,7 @@ def remove_dead_traces() -> None:
 
 
 def _traces(folders: Sequence[Path] | None) -> list[WorkerTrace]:
+    """Read the traces in folders; None for the folder of this program."""
     traces: list[WorkerTrace] = []
     for folder in _FOLDERS if folders is None else folders:
         traces += read_traces(folder)
@@ -102,7 +107,11 @@ def _traces(folders: Sequence[Path] | None) -> list[WorkerTrace]:
 
 
 def _has_died(trace: WorkerTrace) -> bool:
-    """Return True for a worker that died in a task, or where Spark could not take what a module's task returned."""
+    """Say whether a worker died in a task, or soon after a task in which a module ran.
+
+    A worker may die after its task, while it sends rows to Spark. If it ended long after the task, Spark ended it as it
+    was idle.
+    """
     if trace.is_alive:
         return False
     ended_just_now = time.time_ns() - trace.ended < _IDLE_NANOSECONDS

@@ -26,7 +26,9 @@ class BetweenStarts(WindowKind):
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the windows between neighbouring starts."""
-        return (Window(a, b) for a, b in pairwise(stretches.starts) if a < end and b > start)
+        for first, following in pairwise(stretches.starts):
+            if first < end and following > start:
+                yield Window(first, following)
 
     def affected_stretch(self, start: int, end: int) -> tuple[int, int]:
         """Return the stretch, and the tick before it: the window that ends there changes too."""

@@ -29,22 +29,26 @@ class Visits(WindowKind):
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the lifetime and the gap after its last tick."""
-        return start, end if end == INFINITY else end - 1 + self.gap
+        if end == INFINITY:
+            return start, INFINITY
+        last_tick = end - 1
+        return start, last_tick + self.gap
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the connected parts of what is covered."""
-        low = high = None
+        visit: Window | None = None
         for since, until in stretches.all:
-            if high is not None and low is not None and since >= high:
-                if low < end and high > start:
-                    yield Window(low, high)
-                low = high = None
-                if since >= end:
-                    return
-            low = since if low is None else low
-            high = until if high is None else max(high, until)
-        if high is not None and low is not None and low < end and high > start:
-            yield Window(low, high)
+            if visit is not None and since < visit.end:
+                visit = Window(visit.start, max(visit.end, until))
+                continue
+            # The stretch begins a visit, so the visit before it is complete.
+            if visit is not None and visit.start < end and visit.end > start:
+                yield visit
+            if since >= end:
+                return
+            visit = Window(since, until)
+        if visit is not None and visit.start < end and visit.end > start:
+            yield visit
 
     def affected_stretch(self, start: int, end: int) -> tuple[int, int]:
         """Return the stretch, and the tick before it: without a gap worth the name, a visit may end right there."""

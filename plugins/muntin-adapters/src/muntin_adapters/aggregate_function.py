@@ -92,18 +92,21 @@ class _AggregateFunction:
         return self._prepared.code.create_accumulator()
 
     def add(self, accumulator: Any, payloads: Sequence[Any]) -> Any:
+        """Accumulate payloads, which changes the accumulator in place."""
         accumulate = self._prepared.code.accumulate
         for payload in payloads:
             accumulate(accumulator, *self._spread(payload))
         return accumulator
 
     def remove(self, accumulator: object, payloads: Sequence[object]) -> Any:
+        """Retract payloads, which changes the accumulator in place."""
         retract = self._prepared.code.retract
         for payload in payloads:
             retract(accumulator, *self._spread(payload))
         return accumulator
 
     def combine(self, accumulator: Any, other: Any) -> Any:
+        """Merge another accumulator into the first one, which changes this in place."""
         self._prepared.code.merge(accumulator, [other])
         return accumulator
 

@@ -172,11 +172,13 @@ class _Aggregator:
         self._to_value = to_value
 
     def create(self) -> Any:
+        """Return the aggregator's zero."""
         # It may be a method or a value; a value is copied, as `reduce` may change it.
         zero = self._aggregator.zero
         return zero() if callable(zero) else deepcopy(zero)
 
     def add(self, accumulator: Any, payloads: Sequence[Any]) -> Any:
+        """Reduce payloads into a buffer, one by one."""
         # Spark's `reduce` takes a buffer and one value, and returns the buffer.
         return reduce(self._aggregator.reduce, map(self._to_value, payloads), accumulator)
 

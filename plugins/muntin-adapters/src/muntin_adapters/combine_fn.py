@@ -77,6 +77,7 @@ class _CombineFn:
         return self._prepared.code.create_accumulator()
 
     def add(self, accumulator: Any, payloads: Sequence[Any]) -> Any:
+        """Add payloads, all in one call if the combine function can do that."""
         combine_fn = self._prepared.code
         if hasattr(combine_fn, "add_inputs"):
             return self._compact(combine_fn.add_inputs(accumulator, payloads))

@@ -46,6 +46,7 @@ class FunctionAggregate(PickledAsRecipe, Aggregate[In, Out], Generic[In, Out]):
 
 class _ArrayAggregate(FunctionAggregate[In, Out], Generic[In, Out]):
     def _function_input(self, payloads: Sequence[In]) -> object:
+        """Return payloads as an array, or records as a mapping of arrays."""
         from muntin.columnar.payloads import payload_arrays
 
         field = self.input_field()
@@ -53,6 +54,7 @@ class _ArrayAggregate(FunctionAggregate[In, Out], Generic[In, Out]):
         return arrays
 
     def _plain_result(self, returned: object) -> Any:
+        """Return the function's value, which may be NumPy's, as plain Python."""
         from muntin.columnar.results import python_value
 
         return python_value(returned)
@@ -60,11 +62,13 @@ class _ArrayAggregate(FunctionAggregate[In, Out], Generic[In, Out]):
 
 class _SeriesAggregate(FunctionAggregate[In, Out], Generic[In, Out]):
     def _function_input(self, payloads: Sequence[In]) -> object:
+        """Return payloads as a Series, or records as a DataFrame."""
         from muntin_adapters.series import series_of
 
         return series_of(self.input_field(), payloads)
 
     def _plain_result(self, returned: object) -> Any:
+        """Return the function's value, which may be of pandas, as plain Python."""
         from muntin_adapters.series import value_of_series
 
         return value_of_series(returned)

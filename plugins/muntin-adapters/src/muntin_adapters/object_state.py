@@ -80,6 +80,7 @@ def restored(state: Any, fresh: Any) -> Any:
 
 
 def _restored_parts(state: object, fresh_parts: object) -> Any:
+    """Restore the parts of an object one by one; a state without names is passed on as it is."""
     if isinstance(state, Mapping) and isinstance(fresh_parts, Mapping):
         return {name: restored(part, fresh_parts.get(name)) for name, part in state.items()}
     return state

@@ -91,6 +91,7 @@ def from_sketch(
         raise unknown_type(options["name"], "its result", "an annotation of what get returns", "result")
 
     def make(*arguments: object, **parameters: object) -> _Sketch:
+        """Return the accumulation of a sketch with these parameters."""
         foreign.make(*arguments, **parameters)  # wrong parameters raise an error where the query is built
         return _Sketch(partial(foreign.make, *arguments, **parameters), spread, getter, union, options)
 
@@ -146,7 +147,9 @@ class _Sketch:
         return self._write(self.new())
 
     def add(self, accumulator: Any, payloads: Sequence[Any]) -> Any:
-        # A stored sketch may be compact, which cannot be updated: where there is a union, it takes the new values in.
+        """Return a stored sketch with more payloads."""
+        # A stored sketch may be compact, and then it cannot be updated. With a union, the new values get a sketch of
+        # their own, which is united with the stored one.
         sketch = self._read(accumulator) if self.union is None else self.new()
         for payload in payloads:
             sketch.update(*self.spread(payload))
@@ -155,6 +158,7 @@ class _Sketch:
         return self._united(self.union(), self._read(accumulator), sketch)
 
     def combine(self, accumulator: Any, other: Any) -> Any:
+        """Return the union of two stored sketches, or else the first one with the second merged into it."""
         sketch = self._read(accumulator)
         other_sketch = self._read(other)
         if self.union is not None:
@@ -166,11 +170,13 @@ class _Sketch:
         return self.get(self._read(accumulator))
 
     def _united(self, union: Any, first: object, second: object) -> Any:
+        """Return the union of two sketches in its stored form."""
         union.update(first)
         union.update(second)
         return self._write(union.get_result())
 
     def _write(self, sketch: object) -> Any:
+        """Return a sketch in its stored form: by the writer's function, or by the first method that it has for that."""
         if "serialize" in self.options:
             return self.options["serialize"](sketch)
         source = _writable(sketch)
@@ -182,6 +188,7 @@ class _Sketch:
 
     @cached_property
     def _deserialize(self) -> Callable[[object], object]:
+        """The function that reads a stored sketch: the writer's, or the method of the class of such sketches."""
         if "deserialize" in self.options:
             return self.options["deserialize"]
         reader: Callable[[Any], Any] = type(_writable(self.new())).deserialize

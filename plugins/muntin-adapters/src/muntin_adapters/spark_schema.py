@@ -56,17 +56,20 @@ def tuple_of(struct: Any) -> Any:
 
 
 def _list(data_type: Any) -> Any:
+    """Return the annotation of an `ArrayType`; elements may be null."""
     element = annotation_of(data_type.elementType)
     return list.__class_getitem__(element | None)
 
 
 def _dict(data_type: Any) -> Any:
+    """Return the annotation of a `MapType`; values may be null."""
     key = annotation_of(data_type.keyType)
     value = annotation_of(data_type.valueType)
     return dict.__class_getitem__((key, value | None))
 
 
 def _record(data_type: Any) -> Any:
+    """Return the annotation of a `StructType`: a typed dict whose fields may be null."""
     parts = {part.name: annotation_of(part.dataType) | None for part in data_type.fields}
     return TypedDict("Record", parts)  # type: ignore[operator]  # its fields are known at run time only
 

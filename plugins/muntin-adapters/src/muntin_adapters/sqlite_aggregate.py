@@ -78,11 +78,13 @@ class _SqlAggregate:
         create()  # wrong parameters raise an error where the query is built
 
     def add(self, accumulator: Any, payloads: Sequence[Any]) -> Any:
+        """Call `step` with each payload."""
         for payload in payloads:
             accumulator.step(*self._spread(payload))
         return accumulator
 
     def remove(self, accumulator: Any, payloads: Sequence[object]) -> Any:
+        """Call `inverse` with each payload."""
         for payload in payloads:
             accumulator.inverse(*self._spread(payload))
         return accumulator

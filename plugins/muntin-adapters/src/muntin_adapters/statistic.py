@@ -98,11 +98,13 @@ class _Statistic:
         create()  # wrong parameters raise an error where the query is built
 
     def add(self, accumulator: Any, payloads: Sequence[Any]) -> Any:
+        """Update a statistic with payloads."""
         for payload in payloads:
             accumulator.update(*self._spread(payload))
         return accumulator
 
     def remove(self, accumulator: Any, payloads: Sequence[object]) -> Any:
+        """Revert the updates of a statistic with payloads."""
         for payload in payloads:
             accumulator.revert(*self._spread(payload))
         return accumulator

@@ -87,6 +87,7 @@ def _runs(samples: Sequence[Sample]) -> list[list[Sample]]:
 
 
 def _rise(run: Sequence[Sample]) -> Event[Rise]:
+    """Return a run as a row that lasts from its first sample to its last."""
     first = run[0]
     last = run[-1]
     return Event(first.at, last.at + 1, Rise(len(run), first.value, last.value))

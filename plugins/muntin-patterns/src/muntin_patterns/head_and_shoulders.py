@@ -104,6 +104,7 @@ class HeadAndShoulders(Operator[float | None, Formation]):
         return formations
 
     def _is_level(self, first: float, second: float) -> bool:
+        """Return True if two values are about as high: they differ by a small share of their mean."""
         return abs(first - second) <= self.tolerance * abs(first + second) / 2
 
 

@@ -20,7 +20,7 @@ class Amount:
     """The sum of numbers of one type, or of whole numbers or decimals among floats.
 
     Attributes:
-        count: Number of summands that are not floats.
+        exact_count: Number of summands that are not floats.
         exact_part: Exact sum of the summands that are not floats.
         floats: Sum of the floats.
 
@@ -29,7 +29,7 @@ class Amount:
         -0.5
     """
 
-    count: int = 0
+    exact_count: int = 0
     exact_part: int | Decimal = 0
     floats: Total = field(default_factory=Total)
 
@@ -38,18 +38,18 @@ class Amount:
         """Return the sum of floats, whole numbers or decimals, none of which is null."""
         types = set(map(type, numbers))
         if types <= {float}:
-            return cls(0, 0, Total.of(numbers))
+            return cls(floats=Total.of(numbers))
         if not any(issubclass(kind, float) for kind in types):
-            return cls(len(numbers), exact_sum(numbers))
+            return cls(exact_count=len(numbers), exact_part=exact_sum(numbers))
         # Whole numbers or decimals among floats: each sum stays exact by itself.
         floats = [number for number in numbers if isinstance(number, float)]
         exact_numbers = [number for number in numbers if not isinstance(number, float)]
-        return cls(len(exact_numbers), exact_sum(exact_numbers), Total.of(floats))
+        return cls(exact_count=len(exact_numbers), exact_part=exact_sum(exact_numbers), floats=Total.of(floats))
 
     @property
-    def numbers(self) -> int:
+    def count(self) -> int:
         """The number of summands."""
-        return self.count + self.floats.count
+        return self.exact_count + self.floats.count
 
     @property
     def exact(self) -> Fraction:
@@ -58,24 +58,24 @@ class Amount:
 
     def over(self, divisor: int) -> float:
         """Return the sum divided by a positive whole number, as a float, rounded once."""
-        if not self.count:
+        if not self.exact_count:
             return self.floats.over(divisor)  # floats alone have a faster way
-        if self.floats.odd is not None:
-            return self.floats.odd
+        if self.floats.not_finite is not None:
+            return self.floats.not_finite
         if isinstance(self.exact_part, int) and not self.floats.count:
             return nearest(self.exact_part, divisor)  # without the cost of a fraction
         total = self.exact
         return nearest(total.numerator, total.denominator * divisor)
 
     def __add__(self, other: Self) -> Self:
-        return type(self)(
-            self.count + other.count, _plus(self.exact_part, other.exact_part), self.floats + other.floats
-        )
+        exact_count = self.exact_count + other.exact_count
+        exact_part = _plus(self.exact_part, other.exact_part)
+        return type(self)(exact_count, exact_part, self.floats + other.floats)
 
     def __sub__(self, other: Self) -> Self:
-        return type(self)(
-            self.count - other.count, _minus(self.exact_part, other.exact_part), self.floats - other.floats
-        )
+        exact_count = self.exact_count - other.exact_count
+        exact_part = _minus(self.exact_part, other.exact_part)
+        return type(self)(exact_count, exact_part, self.floats - other.floats)
 
 
 def exact_sum(numbers: Sequence[int | Decimal]) -> int | Decimal:

@@ -93,9 +93,11 @@ class ApproximateDistinctCount(IncrementalAggregate[H | None, bytes, int]):
 
 
 def _read(sketch: bytes) -> Any:
+    """Return the sketch of a state."""
     return sketch_library().hll_sketch.deserialize(sketch)
 
 
 def _written(sketch: Any) -> bytes:
+    """Return a sketch as a state."""
     data: bytes = sketch.serialize_compact()
     return data

@@ -107,6 +107,7 @@ class ApproximateQuantile(IncrementalAggregate[float | None, Sketched, float | N
         return _ranked(sketch, rank)
 
     def _updated(self, sketch: bytes, numbers: Sequence[float]) -> bytes:
+        """Return a sketch with more numbers, none of which is NaN; no bytes are a sketch without numbers."""
         import numpy as np  # only sketches and array forms need it
 
         updated = _read(sketch) if sketch else sketch_library().kll_doubles_sketch(self.k)
@@ -134,9 +135,11 @@ def _merged(first: bytes, second: bytes) -> bytes:
 
 
 def _read(sketch: bytes) -> Any:
+    """Return the sketch of a state."""
     return sketch_library().kll_doubles_sketch.deserialize(sketch)
 
 
 def _written(sketch: Any) -> bytes:
+    """Return a sketch as a state."""
     data: bytes = sketch.serialize()
     return data

@@ -15,7 +15,7 @@ from muntin_stats.number import N
 from muntin_stats.order import present
 
 _DIVISION: Final = Context(prec=38, rounding=ROUND_HALF_UP, Emax=MAX_EMAX, Emin=MIN_EMIN)
-"""How Spark divides decimals, before it rounds to the scale of the result."""
+"""Division of decimals as Spark does it, before it rounds to the scale of the result."""
 
 
 class Average(GroupAggregate[N | None, Amount, N | None]):
@@ -51,13 +51,13 @@ class Average(GroupAggregate[N | None, Amount, N | None]):
 
     def compute_result(self, state: Amount) -> N | None:
         """Return the average: a Decimal of Decimals, or else a float."""
-        if not state.numbers:
+        if not state.count:
             return None
         result: Any
         if isinstance(state.exact_part, Decimal) and not state.floats.count:
-            result = _DIVISION.divide(state.exact_part, Decimal(state.count))
+            result = _DIVISION.divide(state.exact_part, Decimal(state.exact_count))
         else:
-            result = state.over(state.numbers)
+            result = state.over(state.count)
         return cast("N", result)
 
     def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, float | None] | None:

@@ -57,12 +57,13 @@ class AverageDifference(GroupAggregate[Left[N] | Right[M], Totals, float | None]
         """Return the difference; null where a stream has no values."""
         left = state.left
         right = state.right
-        if not (left.numbers and right.numbers):
+        if not (left.count and right.count):
             return None
-        are_floats = not (left.count or right.count)
-        has_odd = left.floats.odd is not None or right.floats.odd is not None  # a NaN or an infinity
-        if are_floats or has_odd:
-            return left.over(left.numbers) - right.over(right.numbers)
+        are_floats = not (left.exact_count or right.exact_count)
+        # A NaN or an infinity decides the average of its stream.
+        has_not_finite = left.floats.not_finite is not None or right.floats.not_finite is not None
+        if are_floats or has_not_finite:
+            return left.over(left.count) - right.over(right.count)
         # Whole numbers or decimals: subtract exact averages, and round once.
-        difference = left.exact / left.numbers - right.exact / right.numbers
+        difference = left.exact / left.count - right.exact / right.count
         return nearest(difference.numerator, difference.denominator)

@@ -39,7 +39,7 @@ class Correlation(PairAggregate[N, M]):
 
     def compute_result(self, state: Products) -> float | None:
         """Return the correlation."""
-        if state.odd:
+        if state.not_finite_count:
             return nan
         if not state.count:
             return None

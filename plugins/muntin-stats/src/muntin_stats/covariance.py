@@ -49,7 +49,7 @@ class Covariance(PairAggregate[N, M]):
         divisor = state.count - self.ddof
         if divisor <= 0:
             return None
-        if state.odd:
+        if state.not_finite_count:
             return nan
         covariance = state.joint_spread / divisor
         return nearest(covariance.numerator, covariance.denominator)

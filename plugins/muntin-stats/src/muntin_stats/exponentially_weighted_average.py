@@ -97,8 +97,8 @@ def _weighted_average(numbers: Sequence[Number], weights: Sequence[float]) -> fl
 
     # Both sums as whole numbers over their scales: the quotient is rounded once.
     total = Total.of(floats)
-    if total.odd is not None:
-        return total.odd
+    if total.not_finite is not None:
+        return total.not_finite
     if not exact_sum:
         integers, scale = whole(total.finite)
         return nearest(sum(integers) << weight_scale, sum(weight_integers) << scale)

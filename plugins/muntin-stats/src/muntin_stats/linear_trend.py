@@ -22,7 +22,7 @@ class Sums(Fieldwise):
 
     Attributes:
         count: Number of points.
-        odd: Number of points with a coordinate that is NaN or infinite, which are in no sum.
+        not_finite_count: Number of points with a coordinate that is NaN or infinite, which are in no sum.
         x: Sum of x.
         y: Sum of y.
         xx: Sum of x times x.
@@ -30,7 +30,7 @@ class Sums(Fieldwise):
     """
 
     count: int
-    odd: int
+    not_finite_count: int
     x: Fraction
     y: Fraction
     xx: Fraction
@@ -65,7 +65,7 @@ class LinearTrend(GroupAggregate[Point[N, M] | None, Sums, float | None]):
         points = coordinates(payloads)
         return Sums(
             count=points.size,
-            odd=points.odd,
+            not_finite_count=points.not_finite_count,
             x=points.sum_x,
             y=points.sum_y,
             xx=points.sum_xx,
@@ -74,7 +74,7 @@ class LinearTrend(GroupAggregate[Point[N, M] | None, Sums, float | None]):
 
     def compute_result(self, state: Sums) -> float | None:
         """Return the slope."""
-        if state.odd:
+        if state.not_finite_count:
             return nan
         # The normal equation of least squares, multiplied by the count.
         spread = state.count * state.xx - state.x**2

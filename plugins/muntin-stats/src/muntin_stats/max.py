@@ -57,5 +57,6 @@ class Max(IncrementalAggregate[T | None, T | None, T | None]):
 
 
 def _largest(values: list[T]) -> T | None:
+    """Return the largest value: null of no values, and NaN if one of them is NaN."""
     unordered = nans(values)
     return unordered[0] if unordered else max(values, default=None)

@@ -57,4 +57,5 @@ class Min(IncrementalAggregate[T | None, T | None, T | None]):
 
 
 def _smallest(values: list[T]) -> T | None:
-    return min(ordinary(values) or values, default=None)  # a NaN only where there are NaNs alone
+    """Return the smallest value: null of no values, and NaN only where there are NaNs alone."""
+    return min(ordinary(values) or values, default=None)

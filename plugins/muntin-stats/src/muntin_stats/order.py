@@ -55,23 +55,23 @@ def unsigned(value: P) -> P:
     return value
 
 
-def place_of(value: object) -> tuple[Any, ...]:
+def sort_key_of(value: object) -> tuple[Any, ...]:
     """Return the sort key of a value of any type, structs, lists and maps too: null comes first, NaN last.
 
     A struct is ordered by its fields from the first, as in Spark; a map, which has no order there, by its entries.
 
     Example:
         >>> rows = [{"shop": "b", "n": 1}, {"shop": "a", "n": 2}, {"shop": "a", "n": None}]
-        >>> [row["n"] for row in sorted(rows, key=place_of)]
+        >>> [row["n"] for row in sorted(rows, key=sort_key_of)]
         [None, 2, 1]
     """
     # The first element tells nulls, NaNs and other values apart, so that only the latter are ever compared.
     if value is None:
         return (0,)
     if isinstance(value, dict):
-        return (1, *((place_of(name), place_of(part)) for name, part in value.items()))
+        return (1, *((sort_key_of(name), sort_key_of(part)) for name, part in value.items()))
     if isinstance(value, list | tuple):
-        return (1, *map(place_of, value))
+        return (1, *map(sort_key_of, value))
     if is_nan(value):
         return (2,)
     return (1, value)

@@ -20,7 +20,7 @@ class Products(Fieldwise):
 
     Attributes:
         count: Number of points.
-        odd: Number of points with a coordinate that is NaN or infinite, which are in no sum.
+        not_finite_count: Number of points with a coordinate that is NaN or infinite, which are in no sum.
         x: Sum of x.
         y: Sum of y.
         xx: Sum of x times x.
@@ -29,7 +29,7 @@ class Products(Fieldwise):
     """
 
     count: int
-    odd: int
+    not_finite_count: int
     x: Fraction
     y: Fraction
     xx: Fraction
@@ -57,7 +57,7 @@ class Coordinates(NamedTuple):
 
     Attributes:
         size: Number of points.
-        odd: Number of points with a coordinate that is NaN or infinite, whose coordinates are left out.
+        not_finite_count: Number of points with a coordinate that is NaN or infinite, whose coordinates are left out.
         xs: Numerators of x.
         x_unit: Denominator of x.
         ys: Numerators of y.
@@ -65,7 +65,7 @@ class Coordinates(NamedTuple):
     """
 
     size: int
-    odd: int
+    not_finite_count: int
     xs: list[int]
     x_unit: int
     ys: list[int]
@@ -105,17 +105,17 @@ def coordinates(payloads: Sequence[Point[N, M] | None]) -> Coordinates:
             points.append((point.x, point.y))
     # Mostly all points are finite, and writing them as integers finds out.
     try:
-        return _coordinates(points, odd=0)
+        return _coordinates(points, not_finite_count=0)
     except (OverflowError, ValueError):  # an infinity or NaN
         finite = [(x, y) for x, y in points if is_finite(x) and is_finite(y)]
-        return _coordinates(finite, odd=len(points) - len(finite))
+        return _coordinates(finite, not_finite_count=len(points) - len(finite))
 
 
-def _coordinates(finite: Sequence[tuple[Number, Number]], odd: int) -> Coordinates:
-    """Return finite points as integers over one denominator for each coordinate; `odd` counts the other points."""
+def _coordinates(finite: Sequence[tuple[Number, Number]], not_finite_count: int) -> Coordinates:
+    """Return finite points as integers over one denominator for each coordinate; the other points are only counted."""
     xs, x_unit = over_one_denominator([x for x, _ in finite])
     ys, y_unit = over_one_denominator([y for _, y in finite])
-    return Coordinates(len(finite) + odd, odd, xs, x_unit, ys, y_unit)
+    return Coordinates(len(finite) + not_finite_count, not_finite_count, xs, x_unit, ys, y_unit)
 
 
 class PairAggregate(GroupAggregate[Point[N, M] | None, Products, float | None]):
@@ -126,7 +126,7 @@ class PairAggregate(GroupAggregate[Point[N, M] | None, Products, float | None]):
         points = coordinates(payloads)
         return Products(
             count=points.size,
-            odd=points.odd,
+            not_finite_count=points.not_finite_count,
             x=points.sum_x,
             y=points.sum_y,
             xx=points.sum_xx,

@@ -97,14 +97,16 @@ def between(low: Number, high: Number, fraction: float) -> float:
 
 
 def _is_held_by_floats(number: Number) -> bool:
+    """Return True for a float, and for a whole number that is equal to one."""
     if isinstance(number, int):
         return abs(number) <= LARGEST_WHOLE
     return isinstance(number, float)
 
 
 def _between_floats(low: float, high: float, fraction: float) -> float:
+    """Interpolate linearly between two floats."""
     if low == high:
-        return low
+        return low  # two equal infinities have no distance
     if isinf(high - low):  # their distance is beyond the largest float
         return low * (1 - fraction) + high * fraction
     return low + (high - low) * fraction

@@ -43,7 +43,7 @@ class StandardDeviation(Variance[N]):
         divisor = state.count - self.ddof
         if divisor <= 0:
             return None
-        if state.odd:
+        if state.not_finite_count:
             return nan
         variance = (state.squares - state.total**2 / state.count) / divisor
         return nearest_root(variance.numerator, variance.denominator)

@@ -48,7 +48,7 @@ class Sum(GroupAggregate[N | None, Amount, N | None]):
         result: Any = None
         if state.floats.count:
             result = state.over(1)
-        elif state.count:
+        elif state.exact_count:
             result = state.exact_part
         return cast("N | None", result)
 

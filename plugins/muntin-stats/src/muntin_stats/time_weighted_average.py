@@ -13,7 +13,7 @@ from muntin_stats.exact import is_finite, nearest, over_one_denominator
 from muntin_stats.group import Fieldwise
 from muntin_stats.kinds import kind_of
 from muntin_stats.number import N, Number
-from muntin_stats.total import odd_sum, oddities
+from muntin_stats.total import count_not_finite, sum_of_not_finite
 
 
 @dataclass(slots=True)
@@ -83,9 +83,10 @@ class TimeWeightedAverage(IncrementalAggregate[N | None, Weighted, float | None]
         """Return the average."""
         if not state.count:
             return None
-        odd = odd_sum(state.nans, state.highs, state.lows)  # a lifetime is positive, so it changes no sign
-        if odd is not None:
-            return odd
+        # A lifetime is positive: it makes no infinity change its sign.
+        not_finite = sum_of_not_finite(state.nans, state.highs, state.lows)
+        if not_finite is not None:
+            return not_finite
         return nearest(state.finite.numerator, state.finite.denominator * window.duration)
 
     def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, float | None] | None:
@@ -111,12 +112,12 @@ def _weighted(events: Sequence[Event[N | None]], window: Window) -> Weighted:
             numbers.append(event.payload)
             lengths.append(event.end - event.start)
     count = len(numbers)
-    odd = oddities(numbers)
-    if any(odd):
+    not_finite = count_not_finite(numbers)
+    if any(not_finite):
         are_finite = list(map(is_finite, numbers))
         # Only finite numbers have an exact sum.
         numbers = list(compress(numbers, are_finite))
         lengths = list(compress(lengths, are_finite))
     integers, denominator = over_one_denominator(numbers)
     total = sum(map(mul, integers, lengths))
-    return Weighted(count, Fraction(total, denominator), odd.nans, odd.highs, odd.lows)
+    return Weighted(count, Fraction(total, denominator), not_finite.nans, not_finite.highs, not_finite.lows)

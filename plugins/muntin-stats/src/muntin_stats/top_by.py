@@ -9,7 +9,7 @@ from itertools import compress
 from typing import Any, Generic
 
 from muntin import IncrementalOperator
-from muntin_stats.order import place_of, unsigned
+from muntin_stats.order import sort_key_of, unsigned
 from muntin_stats.parameters import flag, one_of, whole_number
 from muntin_stats.ranked import K, R, Ranked, ranked
 
@@ -90,7 +90,7 @@ class TopBy(IncrementalOperator[Ranked[R, K] | None, list[Ranked[R, K]], RankedR
         for number, (value, by) in enumerate(state, 1):
             assert by is not None
             rank = number
-            if self.ties == "all" and rows and place_of(rows[-1].by) == place_of(by):
+            if self.ties == "all" and rows and sort_key_of(rows[-1].by) == sort_key_of(by):
                 rank = rows[-1].rank
             rows.append(RankedRow(rank, unsigned(value), unsigned(by)))
         return rows
@@ -99,16 +99,17 @@ class TopBy(IncrementalOperator[Ranked[R, K] | None, list[Ranked[R, K]], RankedR
         """Return the rows up to the `k`-th in order, and those that tie with it if ties are asked for."""
         if len(rows) > self.k:
             # By `by` alone first: values, which may be large records, are compared only among the rows that are left.
-            places = [place_of(row.by) for row in rows]
-            edge = sorted(places, reverse=self.largest)[self.k - 1]
-            is_first = [place >= edge if self.largest else place <= edge for place in places]
+            sort_keys = [sort_key_of(row.by) for row in rows]
+            last_key = sorted(sort_keys, reverse=self.largest)[self.k - 1]
+            is_first = [key >= last_key if self.largest else key <= last_key for key in sort_keys]
             rows = list(compress(rows, is_first))
         rows = sorted(rows, key=self._sort_key, reverse=self.largest)
         return rows if self.ties == "all" else rows[: self.k]
 
     def _sort_key(self, row: Ranked[R, K]) -> tuple[Any, ...]:
+        """Return the sort key of a row: its `by`, and then its value, unless the order of the query breaks ties."""
         if self.reads_order:  # equal rows stay in the order of the query
-            return place_of(row.by)
+            return sort_key_of(row.by)
         # A null comes last among equals, also where the order is reversed.
         has_value = row.value is not None
-        return (place_of(row.by), has_value if self.largest else not has_value, place_of(row.value))
+        return (sort_key_of(row.by), has_value if self.largest else not has_value, sort_key_of(row.value))

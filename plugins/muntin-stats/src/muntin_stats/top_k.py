@@ -67,6 +67,7 @@ class TopK(IncrementalOperator[T | None, list[T], Place[T]]):
         return [Place(rank, unsigned(value)) for rank, value in enumerate(state, 1)]
 
     def _first(self, values: list[T]) -> list[T]:
+        """Return the `k` largest or smallest values in order, or all where there are fewer."""
         ordered = in_order(values)
         if self.largest:
             ordered.reverse()

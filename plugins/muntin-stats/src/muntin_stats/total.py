@@ -40,8 +40,8 @@ class Total:
         if all(map(isfinite, values)):
             return cls(len(values), expand(values))
         finite = [value for value in values if isfinite(value)]
-        odd = oddities(values)
-        return cls(len(values), expand(finite), nans=odd.nans, highs=odd.highs, lows=odd.lows)
+        not_finite = count_not_finite(values)
+        return cls(len(values), expand(finite), nans=not_finite.nans, highs=not_finite.highs, lows=not_finite.lows)
 
     def __add__(self, other: Self) -> Self:
         return type(self)(
@@ -62,9 +62,9 @@ class Total:
         )
 
     @property
-    def odd(self) -> float | None:
+    def not_finite(self) -> float | None:
         """The sum where a value is NaN or infinite; None where all are finite."""
-        return odd_sum(self.nans, self.highs, self.lows)
+        return sum_of_not_finite(self.nans, self.highs, self.lows)
 
     @property
     def exact(self) -> Fraction:
@@ -79,11 +79,11 @@ class Total:
 
     def over(self, divisor: int) -> float:
         """Return the sum divided by a positive whole number, rounded once."""
-        odd = self.odd
-        return _quotient(self.finite, divisor) if odd is None else odd
+        not_finite = self.not_finite
+        return _quotient(self.finite, divisor) if not_finite is None else not_finite
 
 
-class Oddities(NamedTuple):
+class NotFiniteCounts(NamedTuple):
     """The numbers of values that are not finite.
 
     Attributes:
@@ -97,25 +97,25 @@ class Oddities(NamedTuple):
     lows: int
 
 
-def oddities(values: Sequence[Number]) -> Oddities:
+def count_not_finite(values: Sequence[Number]) -> NotFiniteCounts:
     """Count the values that are not finite.
 
     Example:
-        >>> oddities([1.0, inf, nan, inf])
-        Oddities(nans=1, highs=2, lows=0)
+        >>> count_not_finite([1.0, inf, nan, inf])
+        NotFiniteCounts(nans=1, highs=2, lows=0)
     """
-    odd = [value for value in values if isinstance(value, float) and not isfinite(value)]
-    highs = odd.count(inf)
-    lows = odd.count(-inf)
-    nans = len(odd) - highs - lows  # counted by what is left, as NaN does not equal itself
-    return Oddities(nans, highs, lows)
+    not_finite = [value for value in values if isinstance(value, float) and not isfinite(value)]
+    highs = not_finite.count(inf)
+    lows = not_finite.count(-inf)
+    nans = len(not_finite) - highs - lows  # counted by what is left, as NaN does not equal itself
+    return NotFiniteCounts(nans, highs, lows)
 
 
-def odd_sum(nans: int, highs: int, lows: int) -> float | None:
+def sum_of_not_finite(nans: int, highs: int, lows: int) -> float | None:
     """Return the sum of values that include NaNs and infinities, from their numbers; None if there are none.
 
     Example:
-        >>> odd_sum(0, 2, 0), odd_sum(0, 2, 1), odd_sum(0, 0, 0)
+        >>> sum_of_not_finite(0, 2, 0), sum_of_not_finite(0, 2, 1), sum_of_not_finite(0, 0, 0)
         (inf, nan, None)
     """
     if nans or (highs and lows):
@@ -140,6 +140,7 @@ def _quotient(expansion: list[float], divisor: int) -> float:
 
 
 def _rounded(expansion: list[float]) -> float:
+    """Return the sum of an expansion, rounded once; infinite beyond the largest float."""
     try:
         return fsum(expansion)
     except OverflowError:

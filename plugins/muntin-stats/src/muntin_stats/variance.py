@@ -23,13 +23,13 @@ class Moments(Fieldwise):
 
     Attributes:
         count: Number of numbers.
-        odd: Number of NaNs and infinities, which are in no sum.
+        not_finite_count: Number of NaNs and infinities, which are in no sum.
         total: Sum of the finite numbers.
         squares: Sum of their squares.
     """
 
     count: int
-    odd: int
+    not_finite_count: int
     total: Fraction
     squares: Fraction
 
@@ -73,23 +73,23 @@ class Variance(GroupAggregate[N | None, Moments, float | None]):
     def lift(self, payloads: Sequence[N | None]) -> Moments:
         """Return the moments of payloads."""
         values = present(payloads)
-        odd = 0
+        not_finite_count = 0
         try:
             integers, denominator = over_one_denominator(values)
         except (OverflowError, ValueError):  # an infinity or NaN
             numbers = list(filter(is_finite, values))
-            odd = len(values) - len(numbers)
+            not_finite_count = len(values) - len(numbers)
             integers, denominator = over_one_denominator(numbers)
         total = Fraction(sum(integers), denominator)
         squares = Fraction(sum(map(mul, integers, integers)), denominator * denominator)
-        return Moments(len(values), odd, total, squares)
+        return Moments(len(values), not_finite_count, total, squares)
 
     def compute_result(self, state: Moments) -> float | None:
         """Return the variance."""
         divisor = state.count - self.ddof
         if divisor <= 0:
             return None
-        if state.odd:
+        if state.not_finite_count:
             return nan
         # The sums are exact, so the textbook formula loses no digits.
         variance = (state.squares - state.total**2 / state.count) / divisor

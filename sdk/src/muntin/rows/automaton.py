@@ -198,7 +198,7 @@ class RowAutomaton(PartitionedRows):
         if self.leaves_at_once and self._period is not None:
             return tick // self._period * self._period  # a window is a whole period
         # Other windows start with their oldest row.
-        starts = [window.first for window in state.partitions.values() if window.size]
+        starts = [window.oldest_time for window in state.partitions.values() if window.size]
         return min([tick, *starts])
 
     def is_empty(self, state: Subwindows) -> bool:
@@ -275,7 +275,7 @@ class RowAutomaton(PartitionedRows):
         if isinstance(bound, ElapsedPolicy):
             return Window(time - bound.length, end)
         if window.size:
-            return Window(window.first, end)
+            return Window(window.oldest_time, end)
         return Window(time, time + 1)  # an empty window, at the tick of a marker
 
     def _compute_all(self, state: Subwindows, time: int) -> Iterator[Action]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ class Subwindow:
     Attributes:
         last: The time of the last row that was inserted.
         size: The number of members.
-        first: The time of the oldest member.
+        oldest_time: The time of the oldest member.
         oldest_number: The number of the oldest member.
         newest: The time of the newest member.
         rows_since_computed: The number of rows since the window was last computed.
@@ -41,7 +41,7 @@ class Subwindow:
 
     last: int
     size: int = 0
-    first: int = 0
+    oldest_time: int = 0
     oldest_number: int = 0
     newest: int = 0
     rows_since_computed: int = 0
@@ -66,7 +66,7 @@ class Subwindow:
             is_kept: False if members leave all at once, so that the row itself need not be kept.
         """
         if not self.size:
-            self.first = time
+            self.oldest_time = time
             self.oldest_number = number
         self.size += 1
         self.newest = time
@@ -85,7 +85,7 @@ class Subwindow:
         if self.rows:
             newest_number = next(reversed(self.rows))
             self.oldest_number = next(iter(self.rows))
-            self.first = self.rows[self.oldest_number].time
+            self.oldest_time = self.rows[self.oldest_number].time
             self.newest = self.rows[newest_number].time
 
     def fill_null(self, value: Any) -> Any:
@@ -119,7 +119,7 @@ class Subwindow:
     def to_data(self) -> list[Any]:
         """Return the window as plain data: the fields in their order, without `by_value`, which the rows tell."""
         rows = [[number, *member] for number, member in self.rows.items()]
-        members = [self.last, self.size, self.first, self.oldest_number, self.newest]
+        members = [self.last, self.size, self.oldest_time, self.oldest_number, self.newest]
         return [*members, self.rows_since_computed, self.base, self.is_full, self.has_new_rows, rows]
 
     @classmethod
@@ -213,7 +213,7 @@ class Subwindows:
 
     @classmethod
     def from_data(cls, data: Sequence[Any], *, is_timed: bool) -> Subwindows:
-        """Return the state that `to_data` made data of.
+        """Return the state from the data that `to_data` returned.
 
         Args:
             data: The data.
@@ -226,8 +226,10 @@ class Subwindows:
             window = Subwindow.from_data(window_data)
             state.partitions[partition] = window
             state.count += window.size
-            # Of a window that keeps no rows, only the oldest one expires.
-            members = window.rows or {window.oldest_number: Member(window.first)}
+            # A window that keeps no rows ends as a whole when its oldest row expires, whose number and time it knows.
+            members: Mapping[int, Member] = window.rows
+            if not members:
+                members = {window.oldest_number: Member(window.oldest_time)}
             expiring += [Expiring(member.time, number, partition) for number, member in members.items()]
         if is_timed:
             state.expiring.extend(sorted(expiring, key=lambda row: row.number))

@@ -47,7 +47,7 @@ def windows(
     Args:
         form: The aggregate.
         reads: Its input, with type variables bound.
-        groups: The payloads of each window, of which no window has none.
+        groups: The payloads of each window, at least one each.
     """
     lifted = lift(form, reads, list(chain.from_iterable(groups)))
     slices = _slices([len(group) for group in groups])

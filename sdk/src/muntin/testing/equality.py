@@ -31,11 +31,18 @@ def equal(left: object, right: object, tolerance: float = 0.0) -> bool:
 
 
 def alike(left: object, right: object, same_numbers: Callable[[object, object], bool]) -> bool:
-    """Return True if two values are equal, with numbers compared by a function."""
+    """Return True if two values are equal, with numbers compared by a function.
+
+    Args:
+        left: A value.
+        right: The other value.
+        same_numbers: Returns True if two numbers, also ones inside the values, count as equal.
+    """
     if isinstance(left, Real | Decimal) and isinstance(right, Real | Decimal):
         return same_numbers(left, right)
     if isinstance(left, Mapping) and isinstance(right, Mapping):
-        return left.keys() == right.keys() and all(alike(left[key], right[key], same_numbers) for key in left)
+        have_same_keys = left.keys() == right.keys()
+        return have_same_keys and all(alike(left[key], right[key], same_numbers) for key in left)
     if type(left) is not type(right):
         return False
     left_parts = parts_of(left)

@@ -130,7 +130,13 @@ class WindowedQuery:
         select: Callable[[Any], Any] = lambda payload: payload,
         accepts: Callable[[Any], bool] = lambda payload: True,
     ) -> WindowedQuery:
-        """Return the query that applies a stream operator, a `Computation` without windows."""
+        """Return the query that applies a stream operator, without windows.
+
+        Args:
+            operator: The operator.
+            select: The function from a payload to the operator's input.
+            accepts: The predicate of payloads whose input the operator gets.
+        """
         return cls(Unwindowed(), [Computation(operator, select, accepts)])
 
     def in_order(self, events: Iterable[Event[Any]]) -> list[Event[Any]]:
@@ -251,7 +257,7 @@ def evaluate_evicted(
 def _evaluate_windows(
     query: WindowedQuery, events: Sequence[Event[object]], complete_to: int, horizon: int
 ) -> list[OutputEvent]:
-    """Return the output of windows that cut the axis."""
+    """Return the output of windows that cut the axis: of those that are closed at the watermark `complete_to`."""
     output: list[OutputEvent] = []
     for life, window, members in windows_with_members(query, events, horizon):
         # Nothing can join a life that is over, so all of its windows are final.
@@ -263,9 +269,14 @@ def _evaluate_windows(
 def windows_with_members(
     query: WindowedQuery, events: Iterable[Event[object]], horizon: int
 ) -> Iterator[tuple[Life, Window, list[Event[object]]]]:
-    """Yield the windows of one key that have members, with the life that they are of and with these members.
+    """Yield the windows of one key that have members, each with the life that it is of and with its members.
 
     Every event is compared with every window: see `belongs`.
+
+    Args:
+        query: The query.
+        events: The events of the key that the query keeps.
+        horizon: The tick before which windows have to start that exist without events; see `evaluate`.
     """
     for life in lives_of(events, query.forget_keys_after):
         stretches: list[tuple[Event[object], int, int]] = []
@@ -282,7 +293,10 @@ def windows_with_members(
 def _evaluate_row_operator(
     query: WindowedQuery, events: Sequence[Event[object]], complete_to: int, horizon: int
 ) -> list[OutputEvent]:
-    """Return the first output of a module that follows rows, with the lifetimes of the timestamp policy."""
+    """Return the first output of a module that follows rows, with the lifetimes of the timestamp policy.
+
+    The arguments are those of `evaluate`.
+    """
     output: list[OutputEvent] = []
     for is_evicted, window, row in _rows_of_handlers(query, events, complete_to, horizon):
         if is_evicted:
@@ -296,7 +310,10 @@ def _evaluate_row_operator(
 def _rows_of_handlers(
     query: WindowedQuery, events: Sequence[Event[object]], complete_to: int, horizon: int
 ) -> list[HandlerRow]:
-    """Return both outputs of the module that follows the rows of a key, checked against the declared types."""
+    """Return both outputs of the module that follows the rows of a key, checked against the declared types.
+
+    The arguments are those of `evaluate`.
+    """
     (computation,) = query.computations
     module = computation.module
     assert isinstance(module, RowOperator), f"{module.name} follows no rows"
@@ -319,7 +336,10 @@ def _rows_of_handlers(
 def _evaluate_stream_operator(
     query: WindowedQuery, events: Sequence[Event[object]], complete_to: int, horizon: int
 ) -> list[OutputEvent]:
-    """Return the output of a module that follows the events of a key; events of one time keep their order."""
+    """Return the output of a module that follows the events of a key; events of one time keep their order.
+
+    The arguments are those of `evaluate`.
+    """
     (computation,) = query.computations
     module: Any = computation.module
     inputs = [
@@ -328,6 +348,8 @@ def _evaluate_stream_operator(
         if computation.accepts(event.payload)
     ]
     output: list[OutputEvent] = []
+    # The cause of a row is the time of the event or of the wake-up at which the module returned it. It stands in the
+    # place of a window, and lasts one tick.
     for cause, start, end, row in stream_rows(module, inputs, complete_to, horizon):
         window = Window(cause, cause + 1)
         check_cause(module, start, cause)
@@ -337,7 +359,13 @@ def _evaluate_stream_operator(
 
 
 def horizon_of(kind: WindowSpecification, events: Iterable[Event[object]], complete_to: int = INFINITY) -> int:
-    """Return the first tick past all starts, known ends and punctuation."""
+    """Return the first tick past all starts, known ends and punctuation.
+
+    Args:
+        kind: The windows, whose reach is added to ends.
+        events: The events of all keys.
+        complete_to: The latest punctuation; `INFINITY` for a stream that was closed, which adds no tick.
+    """
     ticks: list[int] = []
     if complete_to != INFINITY:
         ticks.append(complete_to)
@@ -351,8 +379,11 @@ def horizon_of(kind: WindowSpecification, events: Iterable[Event[object]], compl
 def windows(kind: WindowKind, events: Iterable[Event[object]], horizon: int) -> list[Window]:
     """Return every window that could have a member, in order.
 
-    Windows that are there without events, such as hopping ones, have no end: of these, those that start before the
-    horizon.
+    Args:
+        kind: The kind of windows.
+        events: The events of one life of a key.
+        horizon: The tick before which windows have to start that exist without events, such as hopping ones: without
+            it, an event without an end would be in infinitely many.
     """
     stretches: list[tuple[int, int]] = []
     for event in events:
@@ -419,6 +450,7 @@ def _as_it_becomes_known(query: WindowedQuery, window: Window, members: Sequence
 
     The result changes only at starts and ends of members. Neighbouring results with equal values are one output event.
     """
+    # The members of some windows are all known at one tick: before it, there is no result.
     known_at = query.kind.known_at(window)
     first = window.start if known_at is None else known_at
     ticks = {first}

@@ -114,7 +114,7 @@ class RowOperatorRun:
             time: The tick of the step.
             row: The row that came; None if time alone has passed, or if the module does not accept the row.
         """
-        kind, partition, numbers, extent = action
+        kind, partition, row_numbers, extent = action
         module = self._module
         members = self._members.setdefault(partition, {})
         view = self._view(partition, time, extent)
@@ -131,17 +131,17 @@ class RowOperatorRun:
         if kind is ActionKind.EMPTY:
             return self._rows(time, module.on_empty(self.state, view))
         if kind is ActionKind.EVICT:
-            return self._evict(numbers, partition, time)
+            return self._evict(row_numbers, partition, time)
         if kind is ActionKind.FLUSH:
             output = self._rows(time, module.on_flush(self.state, view), extent)
         else:
             output = self._rows(time, module.on_remove(self.state, view))
         return output + self._evict([*members], partition, time)
 
-    def _evict(self, numbers: Sequence[int], partition: Hashable, time: int) -> list[HandlerRow]:
+    def _evict(self, row_numbers: Sequence[int], partition: Hashable, time: int) -> list[HandlerRow]:
         """Remove the members with these numbers from a partition, and return the rows that `on_evict` returns."""
         members = self._members[partition]
-        evicted = [members.pop(number) for number in numbers if number in members]
+        evicted = [members.pop(number) for number in row_numbers if number in members]
         if not evicted:
             return []
         rows = self._module.on_evict(self.state, evicted, self._view(partition, time))
@@ -177,6 +177,12 @@ def row_windows(
     """Return the windows that are computed of rows before a tick, each with its members in order.
 
     Rows of one time keep their order. A name that windows read is a field of the payload of a row, or an attribute.
+
+    Args:
+        windows: The windows.
+        events: The rows.
+        complete_to: The tick; `INFINITY` for a stream that was closed.
+        horizon: The tick at which a closed stream ends.
     """
     rows = ((event, event, True) for event in events)  # the input of the module is the event itself
     computed = operator_rows(windows, _MembersOfWindows(), rows, complete_to, horizon)

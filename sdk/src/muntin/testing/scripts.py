@@ -69,7 +69,7 @@ class Script:
         return draw_steps(self.steps)
 
     def insert(self, id: Hashable, start: int, end: int, payload: object = None, *, key: Hashable = None) -> Script:
-        """Add an interval event `[start, end)`.
+        """Add an interval event `[start, end)`; the id names it among the events of its key.
 
         Raises:
             StreamError: An event of that id and start is alive. To insert a second one all the same, use `add`.

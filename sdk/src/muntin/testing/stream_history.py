@@ -64,7 +64,7 @@ class StreamHistory:
         """Add the next step.
 
         Raises:
-            StreamError: The step is illegal, or makes one illegal that waits, and the history is strict.
+            StreamError: The history is strict, and the step is illegal or makes a waiting change illegal.
         """
         if isinstance(step, Punctuation | KeyPunctuation):
             self._punctuate(step)

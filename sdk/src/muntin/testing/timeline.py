@@ -50,7 +50,7 @@ def row_of(step: Step) -> Bar | str:
 
 
 def bar_of(key: Hashable, row: OutputEvent, query: WindowedQuery) -> Bar:
-    """Return a row of a query's output as a bar."""
+    """Return a row of the output of a key as a bar; the query tells how its value is spelt."""
     label = "output" if key is None else f"output {key!r}"
     return Bar(label, row.start, row.end, spell_value(row.value, query), Look.RESULT)
 

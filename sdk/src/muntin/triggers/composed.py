@@ -235,8 +235,9 @@ class Repeat(ComposedTrigger):
 
     def merge(self, states: Sequence[Any], window: Window) -> Any:
         """Merge the states of the repeated trigger, and start it anew if that finishes it."""
-        # A repetition never finishes by itself: `FINISHED` comes from a trigger such as `all_of`, which asks no part
-        # again that has fired. What has fired for one of the windows has fired for the new window, too.
+        # A repetition never finishes by itself. But a trigger around it, such as `all_of`, no longer steps a part that
+        # has fired, and passes `FINISHED` as its state. If the part has fired for one of the windows, it has for the
+        # merged window too.
         if FINISHED in states:
             return FINISHED
         merged = self.repeated.merge(states, window)

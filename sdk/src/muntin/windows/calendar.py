@@ -152,7 +152,7 @@ class CalendarWindows(WindowKind):
     def check_lengths(self, longest: int, written: WrittenWindows | None = None) -> None:
         """Refuse a size, a hop or a reach that is too long for the axis."""
         # By name, as `super()` does not work in a dataclass with slots.
-        WindowKind.check_lengths(self, longest)
+        WindowKind.check_lengths(self, longest, written)
         days = max(self.size, self.hop) * (1 if self.unit == "day" else 31)
         if days * DAY * self.second > longest:
             raise WindowError(

@@ -17,12 +17,12 @@ class Sum:
     Attributes:
         total: Exact sum of the finite payloads. A float would keep rounding errors when payloads leave.
         count: Number of payloads.
-        odd: Number of payloads that are NaN or infinite, which a fraction cannot be.
+        not_finite: Number of payloads that are NaN or infinite, which a fraction cannot be.
     """
 
     total: Fraction = Fraction(0)
     count: int = 0
-    odd: int = 0
+    not_finite: int = 0
 
     @staticmethod
     def of(payloads: Sequence[float]) -> Sum:
@@ -58,12 +58,12 @@ class Mean(IncrementalAggregate[float, Sum, float]):
 
     def combine(self, state: Sum, other: Sum) -> Sum:
         """Return the state of the payloads of both states."""
-        return Sum(state.total + other.total, state.count + other.count, state.odd + other.odd)
+        return Sum(state.total + other.total, state.count + other.count, state.not_finite + other.not_finite)
 
     def deduct(self, state: Sum, other: Sum) -> Sum:
         """Undo `combine`."""
-        return Sum(state.total - other.total, state.count - other.count, state.odd - other.odd)
+        return Sum(state.total - other.total, state.count - other.count, state.not_finite - other.not_finite)
 
     def compute_result(self, state: Sum) -> float:
         """Return the mean; a window has at least one payload."""
-        return nan if state.odd else float(state.total / state.count)
+        return nan if state.not_finite else float(state.total / state.count)

@@ -47,7 +47,10 @@ class Visits(WindowKind):
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the lifetime, prolonged by the gap."""
-        return start, end if end == INFINITY else end - 1 + self.gap
+        if end == INFINITY:
+            return start, INFINITY
+        last_tick = end - 1
+        return start, last_tick + self.gap
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the connected parts of the axis that stretches cover."""

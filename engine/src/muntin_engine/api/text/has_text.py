@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from muntin_engine.backends.choosing import backend_of
 from muntin_engine.backends.planned_query import PlannedQuery
-from muntin_engine.needed import needed
+from muntin_engine.needed import required_module
 from muntin_engine.plan.query_as_text import text_of
 from muntin_engine.plan.steps import Step
 
@@ -73,7 +73,7 @@ class HasText(PlannedQuery):
             QueryError: SQL cannot express a part of the query, which the message names; or as for `to_dict`.
             SetupError: `sqlglot` is not installed.
         """
-        needed("sqlglot", "to_sql()", "sql")
-        from muntin_engine.sql_text.query_writing import write
+        required_module("sqlglot", feature="to_sql()", extra="sql")
+        from muntin_engine.sql_text.query_writing import sql_of_steps
 
-        return write(self.to_dict(**tables)["query"])
+        return sql_of_steps(self.to_dict(**tables)["query"])

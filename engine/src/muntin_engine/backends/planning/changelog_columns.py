@@ -112,6 +112,7 @@ def _key_columns(
     if stored_keys is None:
         return keys
     for name in stored_keys:
+        # A key whose column was dropped from the changelog cannot be named.
         if name in columns and name not in keys:
             raise QueryError(
                 f"key={key!r} lacks {name!r}: rows of this changelog are told apart by {', '.join(stored_keys)}\n"

@@ -192,18 +192,21 @@ def _plan_streams(stream: PlannedStream, output: str, call: ModuleCall, scale: A
     """
     inputs = stream.inputs
     source = stream.request.source
-    stream_names = {name: columns.stream for name, columns in call.streams.items()}
+    stream_names = {name: module_input.stream for name, module_input in call.streams.items()}
     sources = sources_of_inputs(call.cls, stream_names, stream.request.sources)
     assert source is not None, "events that have sources have a column of them"
     columns_by_input: dict[str, list[InputColumn]] = {}
-    for name, columns in call.streams.items():
-        columns_by_input[name] = inputs.look_up(columns.columns, f"the input {name} of {call.cls.name}")
+    for name, module_input in call.streams.items():
+        columns_by_input[name] = inputs.look_up(module_input.columns, f"the input {name} of {call.cls.name}")
 
-    # The module tells the rows of its streams apart by the column of sources, which is a further input. If it is text
-    # already it is not cast: a column that is only named is carried once for all modules that read it.
+    # The module tells the rows of its streams apart by the column of sources, which is a further input, as text. A
+    # column that the query writer names, and that is text already, is not cast: `carry` knows a column by its name, and
+    # all modules share it. A cast is a computed column, which each module has for itself.
     text = InputColumn(SOURCE.name, pa.string(), "string")
-    is_named_text = isinstance(source, str) and stream.columns["source"].spelled_type == text.spelled_type
-    source_text = source if is_named_text else stream.reader.as_text(stream.request.df, source)
+    is_text = stream.columns["source"].spelled_type == text.spelled_type
+    source_text: Any = source
+    if not (isinstance(source, str) and is_text):
+        source_text = stream.reader.as_text(stream.request.df, source)
     source_place = inputs.carry(source_text, text, SOURCE)
 
     def place_of_input(name: str, number: int, read_field: Field) -> int:

@@ -187,7 +187,7 @@ class SparkBackend(Backend):
         raise QueryError(
             "{argument} is for tables in this process; the input is a DataFrame of Spark's, whose executors run it\n"
             "  leave it out: the master of the session says how many cores there are, such as local[4], and\n"
-            "  events(..., buckets=...) and spark.sql.shuffle.partitions over how many tasks keys are spread",
+            "  events(..., buckets=...) and spark.sql.shuffle.partitions say over how many tasks keys are spread",
             argument="workers",
             value=workers,
         )

@@ -75,7 +75,7 @@ class QueryParts:
 
 
 def array_query(task: TaskPayload) -> ArrayQuery[Any]:
-    """Return the query of a task; for `TaskPayload.once`."""
+    """Put the query of a task together; `TaskPayload.once` calls this once for a task."""
     parts = QueryParts(
         plan=task.plan,
         query=task.query,

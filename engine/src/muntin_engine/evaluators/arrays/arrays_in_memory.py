@@ -136,6 +136,7 @@ class ArraysInMemory:
         """
         self._bucket = bucket
         self._trackers = [ProgressTracker(steps=steps_of(plan)) for _ in plan.inputs]
+        # Opens the state for a batch; all batches share one cache, as in a worker.
         self._state_of_batch = partial(BucketState, cells, codec, plan_compatibility(plan), StoreCache(), "bucket")
         self._at_end = plan.timestamps is TimestampPolicy.POINT_AT_END
 

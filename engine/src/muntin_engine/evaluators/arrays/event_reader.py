@@ -25,6 +25,7 @@ from muntin_engine.time.slice_grid import SliceGrid
 
 def rows_of_events(bucket: BucketReader) -> Iterator[StateRow]:
     """Yield the events, the results that may change, and the rows that wait for others of their event."""
+    # Events are kept as rows: no state of a module has to be upgraded.
     entries = [dated.entry._replace(schema_version=None) for dated in bucket.entries]
     progress = InputsProgress.from_data(bucket.progress)
     geometry = _geometry_without_forms(bucket)
@@ -35,7 +36,7 @@ def rows_of_events(bucket: BucketReader) -> Iterator[StateRow]:
     weights = events.weight.tolist()
     for row, weight in zip(store.plain_rows(events), weights, strict=True):
         id, *payload = row.columns
-        kind = "event" if weight else "filtered"
+        kind = "event" if weight else "filtered"  # the weight is 0 if the filter of the query leaves the event out
         yield StateRow(kind, row.key, row.start, row.end, payload_of(bucket.identity, payload), id=id, events=1)
     for row in store.plain_rows(store.results.held):
         yield StateRow("result", row.key, row.start, row.end, row.columns)
@@ -52,7 +53,10 @@ def _waiting_rows(bucket: BucketReader, store: EventStore) -> Iterator[StateRow]
 
 
 def _geometry_without_forms(bucket: BucketReader) -> EventGeometry:
-    """Return the geometry of a query in a checkpoint: what it holds of events does not depend on its forms."""
+    """Return the geometry of a query in a checkpoint, without the forms of its modules.
+
+    Forms compute partial states of events, which are not in the checkpoint: the events themselves are.
+    """
     components = FormComponents(())
     if bucket.identity["arrays"]["geometry"] == Geometry.SNAPSHOTS:
         return EventSnapshotGeometry(components, bucket.codec, at_end=False)

@@ -111,7 +111,14 @@ class CorrectedResults(ResultEmission[EventStore]):
     def results(
         self, store: EventStore, admitted: Admitted, previous: InputsProgress, progress: InputsProgress
     ) -> list[ResultWindows]:
-        """Return the changes of results: those that are retracted, then new ones."""
+        """Return the changes of results: retracted ones, then new ones.
+
+        Args:
+            store: The store, with the rows of the batch and the results that were emitted before.
+            admitted: The rows that count, with the keys whose events they change.
+            previous: The progress before the batch.
+            progress: The progress after it.
+        """
         # Results of a key can change only with its events: those of all other keys stay.
         is_touched = np.zeros(len(store.keys), np.bool_)
         is_touched[admitted.changed_keys] = True
@@ -138,12 +145,23 @@ class CorrectedResults(ResultEmission[EventStore]):
     def _windows(
         self, store: EventStore, is_touched: BoolArray, previous: InputsProgress, progress: InputsProgress
     ) -> Iterator[StretchTable]:
-        """Yield the windows that are visible for the first time, then those of touched keys that may have changed."""
+        """Yield the windows that become visible with the batch, then earlier ones that the batch may have changed.
+
+        Args:
+            store: The store, with the rows of the batch.
+            is_touched: For the code of each key whether the batch changed its events.
+            previous: The progress before the batch.
+            progress: The progress after it.
+        """
         # On the axis lie, in this order: complete windows, visible ones that may still change, and hidden ones.
         first_open = self._geometry.first_open(previous)
         first_hidden = self._first_hidden(previous)
         next_hidden = self._first_hidden(progress)
+
+        # Windows that were hidden before the batch and are visible now, of all keys.
         yield from self._geometry.windows_between(store, max(first_open, first_hidden), next_hidden)
+
+        # Windows that were visible before the batch, of keys whose events it changed.
         if is_touched.any():
             last = min(first_hidden, next_hidden)
             yield from self._geometry.windows_between(store, first_open, last, is_touched)

@@ -94,8 +94,12 @@ class StretchReader:
         self._grids = _grids_of(bucket.identity)
         watermark = InputsProgress.from_data(bucket.progress).least.watermark
         self._first_live = watermark
-        if self._grids:
-            self._first_live = min(grid.first_live(grid.windows.first_open(watermark)) for grid in self._grids)
+        if self._grids:  # the first slice that an open window of any specification needs
+            first_slices: list[int] = []
+            for grid in self._grids:
+                first_open = grid.windows.first_open(watermark)
+                first_slices.append(grid.first_live(first_open))
+            self._first_live = min(first_slices)
 
     def read(self, parts_of: Callable[[SchemaVersion], Mapping[Part, Component | None]]) -> list[EntryStretches]:
         """Return the live stretches of each log entry.
@@ -149,13 +153,13 @@ class StretchReader:
 def _grids_of(identity: QueryIdentity) -> Sequence[SliceGrid]:
     """Return the slices of a query in a checkpoint; none of sessions and snapshots."""
     windows = identity["windows"].values() or [identity["window"]]
-    steps: list[RegularWindows] = []
+    regular_windows: list[RegularWindows] = []
     for data in windows:
         window = cast(WindowKind, from_dict(data))  # row windows have another evaluator
         regular = window.grid() or window.growing()
         if regular is not None:
-            steps.append(regular)
-    return SliceGrid.shared(steps) if steps else ()
+            regular_windows.append(regular)
+    return SliceGrid.shared(regular_windows) if regular_windows else ()
 
 
 def rows_of_components(bucket: BucketReader) -> Iterator[StateRow]:
@@ -277,7 +281,13 @@ def _as_sessions(tables: Sequence[EntryStretches]) -> list[EntryStretches]:
 
 
 def component_of(merge: Merge, dtype: str, shape: tuple[int, ...]) -> Component:
-    """Return a component as a checkpoint describes it."""
+    """Return a component as a checkpoint describes it.
+
+    Args:
+        merge: The way in which its values are merged.
+        dtype: The NumPy type of its values.
+        shape: The shape of each value; empty for numbers.
+    """
     if merge is Merge.CUSTOM:
         # The module's function is not in the checkpoint. Its values are only read and never merged.
         return Component(merge, dtype, None, shape, lambda state, other: state)

@@ -60,7 +60,9 @@ class SmallKeys:
         self._emission = emission
         (self._intake,) = run.intakes
         self._codec = run.codec
-        self._serial = run.metadata.serial
+        # A key that comes back may not give out serial numbers that it had before it was forgotten: it goes on from the
+        # last number of any forgotten key.
+        self._serial_of_new_keys = run.metadata.serial
         self._is_at_end = run.query.timestamps is TimestampPolicy.POINT_AT_END
 
     def process(self, store: KeyStore[Any], name: bytes, work: KeyWork) -> list[OutputChange] | None:
@@ -96,7 +98,9 @@ class SmallKeys:
             return self._close(store, name, work)
 
         self._held.add(keys=int(key_records is None), events=len(rows))
-        store.append(name, timer, len(rows), self._codec.pack(waiting_rows(self._serial, [], rows)))
+        store.append(
+            name, timer, len(rows), self._codec.pack(waiting_rows(self._serial_of_new_keys, assigner=[], rows=rows))
+        )
         return []
 
     def _are_plain(self, rows: Sequence[InputChange]) -> bool:
@@ -121,7 +125,7 @@ class SmallKeys:
         if key_records is not None:
             records = [self._codec.unpack(record.data) for record in key_records.records]
         if work.rows:
-            records.append(waiting_rows(self._serial, [], work.rows))
+            records.append(waiting_rows(self._serial_of_new_keys, assigner=[], rows=work.rows))
         key_rows = waiting_columns(records)
         grid.frontier = key_rows.frontier
         serial = key_rows.serial
@@ -144,9 +148,10 @@ class SmallKeys:
         store.remove(name)
         if needed:
             timer = self._timer(min(map(by_start, needed)))
-            store.append(name, timer, len(needed), self._codec.pack(waiting_rows(serial, grid.to_data(), needed)))
+            record = waiting_rows(serial, assigner=grid.to_data(), rows=needed)
+            store.append(name, timer, len(needed), self._codec.pack(record))
         else:
-            # Nothing is left of the key but its last serial number, as in `KeyedRun.process_key`.
+            # Nothing is left of the key but its last serial number, which it must not give out again if it comes back.
             self._metadata.serial = max(self._metadata.serial, serial)
         return output
 

@@ -192,11 +192,12 @@ class Closing:
         if not self._waits_for_ends or watermark in (EARLIEST, INFINITY):
             return limit
         movable = _movable_members(state, watermark)
+        # Where windows close in order, all from the earliest membership of such an event on stay open. Elsewhere a
+        # window may close before an earlier one: only an event that is in a window up to the limit holds it back.
         if not state.closes_out_of_order:
             return min([limit, *[event.since for event in movable]])
         for event in sorted(movable, key=by_since):
-            # An event that lies between two windows keeps none of them open.
-            if state.assigner.overlapping(event.since, event.until, limit):
+            if state.assigner.overlapping(event.since, event.until, limit=limit):
                 return event.since
         return limit
 

@@ -444,9 +444,9 @@ class WindowIndex:
         if place >= 0 and window <= self._packed[place].last:
             self._unpack(place, place + 1)
 
-    def _unpack(self, first: int, end: int) -> None:
-        """Unpack the runs at the places `[first, end)`."""
-        for run in self._packed[first:end]:
+    def _unpack(self, first_run: int, end_run: int) -> None:
+        """Unpack some of the packed runs, each of some 128 neighbouring windows: those at `[first_run, end_run)`."""
+        for run in self._packed[first_run:end_run]:
             windows = run.windows()
             place = bisect_left(self._order, by_window(run.first), key=by_window)
             self._order[place:place] = windows
@@ -454,7 +454,7 @@ class WindowIndex:
             self._entries.update(zip(windows, run.entries(), strict=True))
             self._packed_count -= len(windows)
             self._packed_memory -= run.memory
-        del self._packed[first:end]
+        del self._packed[first_run:end_run]
 
     def _in_order(self) -> list[Window]:
         """Return the windows that are not packed, in order: new ones are put in their places first."""

@@ -66,7 +66,12 @@ class Finality:
     """
 
     def __init__(self, query: JoinQuery, watermarks: Watermarks) -> None:
-        """Take the kind of the join, and the watermarks of its inputs."""
+        """Prepare to decide for a join.
+
+        Args:
+            query: The join.
+            watermarks: The watermark of each input.
+        """
         self._kind = query.kind
         self._ends_move = tuple(side.event_ends_move for side in query.sides)
         self._is_edge = tuple(side.is_edge for side in query.sides)
@@ -112,7 +117,7 @@ class Finality:
     def awaits(self, left: StoredEvent, match: Match, rights: Sequence[StoredEvent]) -> list[AwaitedWatermark]:
         """Return the watermarks that a row of a left event waits for; none if the row is final.
 
-        When they have come, the row may have to wait for further ones.
+        Once they are reached, the row may still have to wait for further ones.
 
         Args:
             left: The left event.
@@ -122,7 +127,7 @@ class Finality:
         right = match.right
         end = match.end
 
-        # Neither event may come to end before the row does.
+        # The row may not become shorter: neither of its events may come to end before the row does.
         if not self.lasts(LEFT, left, end):
             return [AwaitedWatermark(LEFT, end)]
         if right is None:
@@ -130,7 +135,7 @@ class Finality:
         if not self.lasts(RIGHT, right, end):
             return [AwaitedWatermark(RIGHT, end)]
 
-        # Nor may the row go on past its end: one of the events that end there has to stay as it is.
+        # Nor may the row become longer: it ends where one of its events does, and one that ends there has to be past.
         awaited: list[AwaitedWatermark] = []
         for side, event in ((LEFT, left), (RIGHT, right)):
             if event.end != end:
@@ -143,25 +148,34 @@ class Finality:
     def _unmatched_awaits(
         self, left: StoredEvent, match: Match, rights: Sequence[StoredEvent]
     ) -> list[AwaitedWatermark]:
-        """As `awaits`, for an unmatched part of a left event, which may still be extended or split."""
+        """Return the watermarks that an unmatched part of a left event waits for; none if the part is final.
+
+        The part may still become longer, or be split by a right event.
+
+        Args:
+            left: The left event, which does not come to end before the part does.
+            match: The part.
+            rights: The `neighbours` of the left event that meet the condition with it.
+        """
         start = match.start
         end = match.end
         watermark = self.watermarks[RIGHT]
 
-        # First the ticks of the part: a later right event must not cover them, or uncover them in a semi join.
+        # First the ticks of the part: a later right event must not cover them.
         if self._kind is JoinKind.SEMI:
+            # Here the part consists of covered ticks: they must stay covered, and the tick before them uncovered.
             if self._certain_end(start, rights) < end:
                 # At the end of the part, none of the right events that cover it can come to end before that any more.
                 return [AwaitedWatermark(RIGHT, end)]
             if left.start < start and watermark < start:
                 return [AwaitedWatermark(RIGHT, start)]
         elif watermark < end:
-            # Nothing clips the first tick of a left event.
+            # A left event is clipped after its first tick at the earliest: an event of one tick need not wait.
             is_first_tick = self._kind is JoinKind.CLIP and left.start + 1 == end
             if not is_first_tick:
                 return [AwaitedWatermark(RIGHT, end)]
 
-        # Then its end: the part must not go on past it.
+        # Then its end: the part must not become longer.
         if self._ends_for_good(end, rights) or (end == left.end and self.is_past(LEFT, left)):
             return []
         awaited: list[AwaitedWatermark] = []
@@ -172,14 +186,22 @@ class Finality:
         return awaited
 
     def _certain_end(self, start: int, rights: Sequence[StoredEvent]) -> int:
-        """Return the tick up to which right events cover the ticks from `start` on, whatever comes."""
+        """Return the tick up to which right events cover all ticks from `start` on, whatever legal changes come.
+
+        It is `start` itself if they do not cover that.
+        """
         for since, until in self.certain_cover(rights):
             if since <= start < until:
                 return until
         return start
 
     def _ends_for_good(self, end: int, rights: Sequence[StoredEvent]) -> bool:
-        """Return True if right events keep an unmatched part from going on past its end."""
+        """Return True if right events keep an unmatched part from becoming longer, whatever legal changes come.
+
+        Args:
+            end: The end of the part.
+            rights: The `neighbours` of the left event that meet the condition with it.
+        """
         watermark = self.watermarks[RIGHT]
         if self._kind is JoinKind.SEMI:
             # A part of a semi join goes on where a right event covers the next tick.
@@ -188,6 +210,8 @@ class Finality:
             # A clipped event ends where a right one starts, as long as that is not retracted.
             starts_stay = not self._ends_move[RIGHT] or watermark > end
             return starts_stay and any(right.start == end for right in rights)
+
+        # Other parts are uncovered ticks: one ends for good where a right event covers the next tick for certain.
         return any(since <= end < until for since, until in self.certain_cover(rights))
 
 

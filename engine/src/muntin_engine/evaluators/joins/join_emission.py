@@ -41,13 +41,18 @@ class JoinEmission:
             state.left_timers = LeftTimers()
             self._looks_at_all = True
         self._left_timers = state.left_timers
-        # The new emitted rows of the left events whose rows change, by the ids of these events.
+        """When left events are to be looked at again; None where no row waits, and no event is clipped."""
         self._new_emitted: dict[Hashable, EmittedRows] = {}
-        # The events of each side that the batch changes, by id.
+        """The emitted rows, after the batch, of the left events whose rows change, by the ids of these events."""
         self._changes: list[dict[Hashable, EventChange]] = []
+        """For each side the events that the batch changes, by id."""
 
     def emit(self, nets: Sequence[NetChanges]) -> list[OutputChange]:
-        """Apply the net changes of both sides, and return the changes of the output."""
+        """Apply the changes of a batch to the state of the key, and return the changes of the output.
+
+        Args:
+            nets: For each side its net changes: of each event the one that all rows of the batch make together.
+        """
         for net in nets:
             changes = dict(net.changes_by_id)
             for event in net.inserted:
@@ -59,7 +64,7 @@ class JoinEmission:
         for net in nets:
             net.apply()
 
-        # The rows of the left events that are gone are retracted.
+        # The rows of left events that were retracted, or are left out by a filter now, are retracted.
         output: list[OutputChange] = []
         for previous, present in self._changes[LEFT].values():
             is_gone = present is None or not present.is_member
@@ -68,7 +73,8 @@ class JoinEmission:
                 if self._left_timers is not None:
                     self._left_timers.discard(previous.id)
 
-        # The rows of the others are computed anew, and compared with those that were emitted.
+        # The rows of other left events are computed anew, and compared with those that were emitted. Rows that are not
+        # final are held back.
         rights = self._state.sides[RIGHT].events
         for left, nearby_rights in neighbours(self._lefts_to_look_at(), rights):
             matching_rights = self._query.matching_rights(left, nearby_rights)
@@ -101,7 +107,9 @@ class JoinEmission:
         # that ends where the right one starts is among them: so each is looked up from the tick before its start on.
         changed_rights: list[StoredEvent] = []
         for change in self._changes[RIGHT].values():
-            changed_rights += [event._replace(start=event.start - 1) for event in change if event is not None]
+            for right in change:
+                if right is not None:
+                    changed_rights.append(right._replace(start=right.start - 1))
         for _, nearby_lefts in neighbours(changed_rights, lefts):
             for left in nearby_lefts:
                 lefts_by_id[left.id] = left
@@ -109,9 +117,9 @@ class JoinEmission:
             return lefts_by_id.values()
 
         for left_id in self._left_timers.take_due(self._watermarks):
-            left = lefts.get(left_id)
-            if left is not None:
-                lefts_by_id[left_id] = left
+            due_left = lefts.get(left_id)
+            if due_left is not None:
+                lefts_by_id[left_id] = due_left
         # In the order in which all are looked at: the ids of the output must not depend on what a worker caches.
         return lefts.put_in_order(lefts_by_id.values())
 
@@ -179,7 +187,12 @@ class JoinEmission:
         return ()
 
     def _replace_rows(self, left: StoredEvent, rows: Iterable[Match]) -> Iterator[OutputChange]:
-        """Yield the changes that turn the emitted rows of a left event into these, which are emitted from now on."""
+        """Yield the changes of the output that replace the emitted rows of a left event.
+
+        Args:
+            left: The left event; if it is gone, as it was before the batch.
+            rows: The rows that are emitted from now on.
+        """
         previous_left = self._previous_version(LEFT, left.id, left)
         emitted = self._state.emitted.get(left.id, {})
         rows_to_insert: dict[RowName, Match] = {}
@@ -187,10 +200,13 @@ class JoinEmission:
             right_id = None if match.right is None else match.right.id
             rows_to_insert[RowName(right_id, match.start)] = match
 
-        # An emitted row that is among the new ones, with its end and its payloads, stays; others are retracted.
+        # An emitted row stays if it is among the new ones, with the same end and the same payloads. Others are
+        # retracted, with the values that they were emitted with.
         new_emitted: EmittedRows = {}
         for name, emitted_row in emitted.items():
-            previous_right = None if name.right_id is None else self._previous_version(RIGHT, name.right_id)
+            previous_right = None
+            if name.right_id is not None:
+                previous_right = self._previous_version(RIGHT, name.right_id)
             row = rows_to_insert.get(name)
             has_same_end = row is not None and row.end == emitted_row.end
             if row is not None and has_same_end and _has_same_payloads(row, left, previous_left, previous_right):
@@ -210,24 +226,25 @@ class JoinEmission:
             self._new_emitted[left.id] = new_emitted
 
     def _previous_version(self, side: int, id: Hashable, default: StoredEvent | None = None) -> StoredEvent:
-        """Return an event as it was before the batch; as it is now if the batch did not change or bring it.
+        """Return an event as it was before the batch; as it is now if the batch did not change it or brought it.
 
         Args:
             side: The side of the event.
             id: The id of the event.
-            default: The event as it is now, where the caller has it.
+            default: The event as it is now; None to look it up.
         """
         change = self._changes[side].get(id)
-        event = default if change is None else change.previous or default
-        event = event or self._state.sides[side].event(id)
+        if change is not None and change.previous is not None:
+            return change.previous
+        event = default or self._state.sides[side].event(id)
         assert event is not None, "a row that was emitted has its events"
         return event
 
     def forget(self) -> None:
         """Drop the events that no later row of the output needs.
 
-        A left event is needed until the watermark of the right input has passed its end, and while its own end may
-        move; so is a right one, and, where parts of left events are emitted, as long as a left event may overlap it.
+        An event is needed while its own end may move, and until the watermark of the other input has passed its end. If
+        parts of left events are emitted, a right event is also needed as long as a live left event overlaps it.
         """
         for event in self._forget_lefts():
             if event.id in self._state.emitted:
@@ -247,12 +264,17 @@ class JoinEmission:
             self._drop_emitted_rows(forgotten)
             return
 
-        # Parts of left events are emitted: they are cut anew as long as the left event is kept.
+        # Parts of left events are emitted. They are computed anew as long as the left event is live, from all right
+        # events that overlap it.
         first_start = self._state.sides[LEFT].events.earliest(EARLIEST)
         self._forget(RIGHT, min(self._watermarks[LEFT], first_start))
 
     def _drop_emitted_rows(self, rights: Sequence[StoredEvent]) -> None:
-        """Drop the emitted rows of right events, which nothing can change any more."""
+        """Forget the emitted rows of right events that were dropped: nothing can change these rows any more.
+
+        Args:
+            rights: The right events. A row of one is among those of a left event that overlaps it.
+        """
         if not rights or not self._state.emitted:
             return
         right_ids = {right.id for right in rights}
@@ -268,19 +290,33 @@ class JoinEmission:
     def _forget(
         self, side: int, until: int, is_needed: Callable[[StoredEvent], bool] = lambda event: False
     ) -> list[StoredEvent]:
-        """Drop the events of a side that end at a tick or before it, unless they may change or are needed."""
-        finality = self._finality
+        """Drop the events of a side that end at a tick or before it, unless they may change or are still needed.
+
+        Args:
+            side: The side.
+            until: The tick.
+            is_needed: Says of an event whether it is needed nevertheless.
+
+        Returns:
+            The events that were dropped.
+        """
+
+        def stays(event: StoredEvent) -> bool:
+            """True if an event stays although it has ended."""
+            # Events that a filter left out are asked whatever their end is: they come first in the order of the index.
+            return not self._finality.is_past(side, event) or is_needed(event)
+
         state = self._state.sides[side]
-        # Events that a filter left out have no membership, and come first in the order of the index: their ends are
-        # compared one by one.
-        last_end = min(until, finality.last_past_ends[side])
-        forgotten = state.events.forget(last_end, lambda event: not finality.is_past(side, event) or is_needed(event))
+        forgotten = state.events.forget(min(until, self._finality.last_past_ends[side]), stays)
         if forgotten:
             state.record_forgotten(forgotten)
         return forgotten
 
     def timer(self) -> KeyTimer:
-        """Return the timer of the key, by the watermark of each input."""
+        """Return the least watermark of each input at which the key has something to do.
+
+        Then a row becomes final, a row of the input stops waiting for others of its event, or an event can be dropped.
+        """
         soonest = [INFINITY, INFINITY]
         held_from = INFINITY
         if self._left_timers is not None:
@@ -323,12 +359,12 @@ class ClipEmission(JoinEmission):
     """
 
     def __init__(self, query: JoinQuery, state: JoinState, finality: Finality) -> None:
-        """Take the join, the state of a key, and what says which of its rows are final."""
+        """Prepare for a key; the arguments are those of `JoinEmission`."""
         super().__init__(query, state, finality)
         assert self._left_timers is not None, "left events of this kind have timers also where no row waits"
         self._clip_ticks = self._left_timers.clip_ticks
-        # The ticks at which the left events that the batch looks at are clipped, by their ids.
         self._clipped_at: dict[Hashable, int] = {}
+        """For each left event that the batch looks at the start of the right event that clips it, or `NEVER`."""
 
     def _rows_of(self, left: StoredEvent, rights: Sequence[StoredEvent]) -> list[Match]:
         """Return the one row of a left event, and enter where it is clipped."""
@@ -358,7 +394,7 @@ class ClipEmission(JoinEmission):
             is_clipped = clipped_at < self._watermarks[RIGHT]
             if event is not None and is_clipped and self._finality.is_past(LEFT, event):
                 clipped_for_good.append(event)
-        lefts.replace(clipped_for_good, ())
+        lefts.replace(clipped_for_good, ())  # by no events
         lefts.record_forgotten(clipped_for_good)
         return forgotten + clipped_for_good
 
@@ -370,7 +406,14 @@ class ClipEmission(JoinEmission):
 def _has_same_payloads(
     row: Match, left: StoredEvent, previous_left: StoredEvent, previous_right: StoredEvent | None
 ) -> bool:
-    """Return True if the events of a row have the payloads that they had before the batch."""
+    """Return True if the events of a row have the payloads that they had before the batch.
+
+    Args:
+        row: The row, with its right event as it is now.
+        left: The left event as it is now.
+        previous_left: The left event before the batch.
+        previous_right: The right event before the batch; None if the row is a part of the left event alone.
+    """
     if left.payload is not previous_left.payload:
         return False
     if row.right is None or previous_right is None:

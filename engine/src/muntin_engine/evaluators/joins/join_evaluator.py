@@ -52,11 +52,11 @@ class PassingEvaluator(JoinEvaluator):
 
 
 def join_query(plan: Plan) -> JoinQuery:
-    """Return a join in the terms of its evaluator."""
-    assert plan.join is not None, "the planner gives this evaluator joins alone, and events that pass as joins"
+    """Return what the evaluator of joins needs to know of a plan; events that pass are an anti join without matches."""
+    assert plan.join is not None, "the planner chooses this evaluator for joins, and plans events that pass as joins"
     left_query = events_query(plan, plan.inputs[0])
-    if plan.passes_events:
-        right_query = EvaluatorQuery(left_query.window, (), axis=plan.words.axis)  # an input that never has an event
+    if plan.passes_events:  # the right input is one that never has an event
+        right_query = EvaluatorQuery(left_query.window, (), axis=plan.words.axis)
     else:
         right_query = events_query(plan, plan.inputs[1])
     return JoinQuery(

@@ -16,7 +16,7 @@ class PassingInCheckpoint(JoinState):
     """The state of one key of events that are their own results; the other side has none."""
 
     def state_rows(self, states: StateReader, inputs: Sequence[NamedInput]) -> Iterator[StateRow]:
-        """Yield the events, and by their ids those that were emitted and may change."""
+        """Yield the events; and the results that were emitted and may change, each by the id of its event."""
         lefts = self.sides[LEFT]
         yield from lefts.state_rows(states, inputs)
         for left_id, emitted in self.emitted.items():
@@ -39,16 +39,17 @@ class JoinInCheckpoint(JoinState):
 
 
 def rows_of_join(bucket: BucketReader) -> Iterator[StateRow]:
-    """Yield the content of each key's state."""
-    left_query, right_query = [
-        query_without_modules(bucket.identity, input_identity) for _, input_identity in bucket.inputs
-    ]
+    """Yield the state of each key of a join as rows for a reader."""
+    (_, left_identity), (_, right_identity) = bucket.inputs
+    left_query = query_without_modules(bucket.identity, left_identity)
+    right_query = query_without_modules(bucket.identity, right_identity)
     kind = JoinKind(bucket.identity["join"][0])
-    return rows_of_keys(bucket, JoinInCheckpoint, JoinQuery(kind, sides=(left_query, right_query), columns=()))
+    query = JoinQuery(kind, sides=(left_query, right_query), columns=())
+    return rows_of_keys(bucket, JoinInCheckpoint, query)
 
 
 def rows_of_passed_events(bucket: BucketReader) -> Iterator[StateRow]:
-    """Yield the content of each key's state, of events that are their own results."""
+    """Yield the state of each key as rows for a reader, of a query whose events are its results."""
     ((_, input_identity),) = bucket.inputs
     events = query_without_modules(bucket.identity, input_identity)
     no_events = EvaluatorQuery(events.window, ())

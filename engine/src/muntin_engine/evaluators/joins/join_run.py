@@ -66,21 +66,26 @@ class PassingRun(JoinRun):
 
     def __init__(self, query: JoinQuery, start: BatchStart) -> None:
         """Begin a micro-batch: there is no other input, as if it had ended."""
-        with_ended_input = start._replace(
-            previous=_with_ended_input(start.previous), progress=_with_ended_input(start.progress)
+        start_of_both = start._replace(
+            previous=_with_ended_input(start.previous),
+            progress=_with_ended_input(start.progress),
         )
-        super().__init__(query, with_ended_input)
+        super().__init__(query, start_of_both)
+        # What is reported, and kept for the next batch, is the progress of the only input there is.
         self.result.inputs = start.progress
         self.result.progress = start.progress.least
 
 
 def _due_watermark(previous: Progress, progress: Progress) -> int:
-    """Return the watermark of an input by which timers are due.
+    """Return the watermark of an input up to which timers of keys are due.
 
-    An input closes once, when its watermark becomes `INFINITY`: nothing waits for it in later batches.
+    Timers at `INFINITY` are due once, in the batch in which the input closes. In later batches nothing waits for it any
+    more: the watermark that is returned then leaves these timers out.
     """
-    had_closed = previous.watermark == INFINITY
-    return INFINITY - 1 if had_closed and progress.watermark == INFINITY else progress.watermark
+    was_closed = previous.watermark == INFINITY
+    if was_closed and progress.watermark == INFINITY:
+        return INFINITY - 1
+    return progress.watermark
 
 
 def _with_ended_input(progress: InputsProgress) -> InputsProgress:

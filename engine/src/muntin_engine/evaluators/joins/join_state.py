@@ -51,7 +51,12 @@ class JoinState:
     held_windows = 0
 
     def __init__(self, query: JoinQuery, serial: int = 0) -> None:
-        """Start a key, with the largest serial number that may be in use already, by this key or another."""
+        """Start a key without events.
+
+        Args:
+            query: The join.
+            serial: The largest serial number that may be in use already, by this key or another.
+        """
         left, right = query.sides
         self.sides = (KeyEvents(left, serial), KeyEvents(right, serial))
         self.emitted: dict[Hashable, EmittedRows] = {}
@@ -109,14 +114,21 @@ class JoinState:
         return self._changed_left_ids is not None
 
     def to_data(self, serializer: StateSerializer, key: object, *, is_whole: bool = True) -> list[object]:
-        """Return the state as plain data, or its difference to the saved state."""
+        """Return the state as plain data, or its difference to the saved state.
+
+        Args:
+            serializer: Turns payloads into plain data.
+            key: The key, for errors.
+            is_whole: True for the whole state, False for the difference.
+        """
         emitted = self.emitted
         if not is_whole:
-            # An event without emitted rows is written too: its earlier record has some.
+            # An event whose emitted rows are gone is written too, with none: its earlier record has some.
             emitted = {left_id: self.emitted.get(left_id, {}) for left_id in self._changed_left_ids or ()}
         emitted_data: list[object] = []
         for left_id, rows in emitted.items():
-            emitted_data.append([left_id, [[*name, *row] for name, row in rows.items()]])
+            row_data = [[*name, *row] for name, row in rows.items()]
+            emitted_data.append([left_id, row_data])
         sides = [side.to_data(serializer, key, is_whole=is_whole) for side in self.sides]
         return [*sides, emitted_data]
 
@@ -124,7 +136,14 @@ class JoinState:
     def from_data(
         cls, query: JoinQuery, stored: Sequence[list[Any]], serializer: StateSerializer, key: object
     ) -> JoinState:
-        """Return the state that `to_data` wrote, with the differences after it."""
+        """Return the state that `to_data` wrote, with the differences after it.
+
+        Args:
+            query: The join.
+            stored: The data of the whole state, then of each difference, in their order.
+            serializer: Reads payloads.
+            key: The key, for errors.
+        """
         left_query, right_query = query.sides
         state = cls(query)
         state.sides = (

@@ -50,14 +50,19 @@ class JoinQuery(MakesOnce):
         return not self.is_eager and not self.emits_at_once
 
     def matching_rights(self, left: StoredEvent, rights: list[StoredEvent]) -> list[StoredEvent]:
-        """Return the right events that meet the condition with a left one."""
+        """Return those of the right events that meet the condition of the join together with a left event."""
         condition = self.condition
         if condition is None:
             return rights
         return [right for right in rights if condition(left.payload, right.payload)]
 
     def value(self, left: StoredEvent, right: StoredEvent | None) -> tuple[Any, ...]:
-        """Return the columns of a row; those of the right side are null where it has no right event."""
+        """Return the columns of a row; those of the right side are null if it has no right event.
+
+        Args:
+            left: The left event.
+            right: The right event; None if the row is a part of the left event alone.
+        """
         if right is None:
             return tuple([left.payload[place] if side == LEFT else None for _, side, place in self.columns])
         payloads = (left.payload, right.payload)
@@ -78,9 +83,7 @@ class Match(NamedTuple):
     end: int
 
 
-def neighbours(
-    events: Iterable[StoredEvent], opposite: EventIndex
-) -> Iterator[tuple[StoredEvent, list[StoredEvent]]]:
+def neighbours(events: Iterable[StoredEvent], opposite: EventIndex) -> Iterator[tuple[StoredEvent, list[StoredEvent]]]:
     """Yield each event of one side with its neighbours, the events of the opposite side that overlap or follow it.
 
     Neighbours are in order of their starts. One that starts where the event ends is among them, as it decides whether a
@@ -88,6 +91,10 @@ def neighbours(
 
     Cost: a few events search the opposite side, see `EventIndex.overlapping`. Many are sorted, and so is the opposite
     side; then each event costs the opposite events that live at its start or overlap it.
+
+    Args:
+        events: The events of one side, in any order.
+        opposite: The events of the other side.
     """
     members_by_start = sorted((event for event in events if event.is_member), key=by_start)
     if len(members_by_start) <= len(opposite) // MANY:
@@ -122,14 +129,17 @@ def matches(kind: JoinKind, left: StoredEvent, rights: Sequence[StoredEvent]) ->
     overlapping = [right for right in rights if right.start < left.end]
     rows: list[Match] = []
     if kind.pairs:
-        rows += [Match(right, max(left.start, right.start), min(left.end, right.end)) for right in overlapping]
+        for right in overlapping:
+            rows.append(Match(right, max(left.start, right.start), min(left.end, right.end)))
     if kind is JoinKind.INNER:
         return rows
+
+    # The other kinds need the intervals that any right event covers.
     covered = union((max(left.start, right.start), min(left.end, right.end)) for right in overlapping)
     if kind is JoinKind.SEMI:
         return [Match(None, start, end) for start, end in covered]
 
-    # The gaps between these: the parts of the left event that no right one covers.
+    # The gaps between the covered intervals are the parts of the left event that no right event overlaps.
     uncovered_from = left.start
     for start, end in covered:
         if uncovered_from < start:

@@ -58,11 +58,11 @@ class PairEvaluator(KeepsState, LiftsRows):
         return evaluated(task, batch, result, tables)
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
-        """Return the evaluator of a query as a new process has it; each input is as complete as its progress says."""
+        """Open the evaluator of a query as a process does that was just started."""
         return ArraysInMemory(PairsInMemory(_join(plan), codec), plan, cells, codec)
 
     def state_rows(self, bucket: BucketReader) -> Iterator[StateRow]:
-        """Yield the events that a bucket of a checkpoint holds of both inputs."""
+        """Yield the live events of both inputs that a bucket of a checkpoint holds."""
         entries = [dated.entry._replace(schema_version=None) for dated in bucket.entries]
         store = PairStore()
         store.restore(entries, watermarks_of(InputsProgress.from_data(bucket.progress)))
@@ -77,18 +77,27 @@ class PairEvaluator(KeepsState, LiftsRows):
 
 
 def pair_tables(task: TaskPayload, pairs: ResultWindows) -> Iterator[pa.Table]:
-    """Yield pairs as tables of the query's result schema; the end of a pair that never ends is null."""
+    """Yield pairs as tables of the query's result schema; the end of a pair that never ends is null.
+
+    Args:
+        task: The query.
+        pairs: The pairs, with the columns of their left and their right events.
+    """
     windows = pairs.windows
-    sides = [windows.parts[part].table for part in SIDES]
+    event_tables = [windows.parts[part].table for part in SIDES]
+
+    # The columns are in the order of the schema: the key, the lifetime, then those that the join selects.
     columns = [pairs.keys.column(name) for name in task.key_names]
-    columns.append(extents(task, windows.low, arrow_array(windows.high, mask=windows.high == INFINITY)))
-    columns += [sides[column.side].column(column.place) for column in _join(task.plan).columns]
+    ends = arrow_array(windows.high, mask=windows.high == INFINITY)
+    columns.append(extents(task, windows.low, ends))
+    for column in _join(task.plan).columns:
+        columns.append(event_tables[column.side].column(column.place))
     yield from in_pieces(pa.table(columns, schema=task.results))
 
 
 def _join(plan: Plan) -> JoinPlan:
     """Return the join of a plan."""
-    assert plan.join is not None, "the planner gives it joins alone"
+    assert plan.join is not None, "the planner chooses this evaluator for joins alone"
     return plan.join
 
 
@@ -117,24 +126,25 @@ class PairsInMemory(RunsInMemory):
         return process_pairs(self._query, state, trackers, batch).windows
 
     def result_rows(self, windows: ResultWindows) -> Iterable[ResultRow]:
-        """Yield the rows of pairs."""
+        """Yield the output row of each pair: the columns that the join selects of its two events."""
         unpack = self._codec.unpack
         pairs = windows.windows
+        left_events, right_events = [pairs.parts[part].table for part in SIDES]
         keys = map(unpack, windows.keys.column(0).to_pylist())
-        left_payloads, right_payloads = [map(unpack, pairs.parts[part].table.column(0).to_pylist()) for part in SIDES]
-        extents_of_pairs = map(Window, pairs.low.tolist(), pairs.high.tolist())
-        for key, extent, left_payload, right_payload in zip(
-            keys, extents_of_pairs, left_payloads, right_payloads, strict=True
-        ):
-            payloads = (left_payload, right_payload)
-            values = tuple([payloads[column.side][column.place] for column in self._join.columns])
-            yield ResultRow(tuple(key), extent, values)
+        pair_extents = map(Window, pairs.low.tolist(), pairs.high.tolist())
+        left_payloads = map(unpack, left_events.column(0).to_pylist())
+        right_payloads = map(unpack, right_events.column(0).to_pylist())
+        payload_pairs = zip(left_payloads, right_payloads, strict=True)
+        for key, extent, payloads in zip(keys, pair_extents, payload_pairs, strict=True):
+            values = [payloads[column.side][column.place] for column in self._join.columns]
+            yield ResultRow(tuple(key), extent, tuple(values))
 
     def _meets(self, *packed_payloads: tuple[bytes]) -> bool:
         """Return True if a pair meets the condition of the join.
 
         Args:
-            packed_payloads: The payload of the left event, and that of the right one, each as its only column.
+            packed_payloads: The packed payload of the left event, and that of the right one, each in a tuple of its own
+                because it is the only column.
         """
         left_payload, right_payload = [self._codec.unpack(packed) for (packed,) in packed_payloads]
         assert self._join.on is not None, "there is a condition"

@@ -64,7 +64,7 @@ class ArrivedEvents:
     rejections: list[tuple[Key, Rejection]] = field(default_factory=list)
 
     def admitted(self) -> Admitted:
-        """Return the counts of the batch; late rows that are kept are not counted besides."""
+        """Return what became of the rows; a late row is either kept as a rejection, or only counted."""
         return Admitted(
             accepted=self.accepted,
             keys=self.keys,
@@ -78,8 +78,8 @@ def process_pairs(
 ) -> ArrayResult:
     """Process a micro-batch of a bucket, and write its state.
 
-    This is not the algorithm of `machine.process`: nothing is merged and no window completes. A pair is final as soon
-    as both events are there, so each side is searched by the rows of the other one, and before these are added.
+    This is not the algorithm of `machine.process`: nothing is merged, and no window completes. A pair is final as soon
+    as both of its events are there. So the new events of each side are searched for among the live ones of the other.
 
     Args:
         query: The join.
@@ -94,16 +94,19 @@ def process_pairs(
         return unchanged_result(state, previous, progress, output_watermark)
 
     store = _open(query, state, previous)
-    store.keys.forget_unused(store)
+    store.keys.forget_unused(store)  # before the batch: from here on, its events refer to keys by their codes
     arrived_events = _admit(query, batch.evaluator_blobs, store, previous)
-    pairs: list[ResultWindows] = []
+
     # New right events are paired with left events of earlier batches, then new left events with all right ones: so a
     # pair of two new events is found once.
+    pairs: list[ResultWindows] = []
     for side in (RIGHT, LEFT):
         events = arrived_events.in_time[side]
         if events is not None:
             pairs += _pairs_of(query, store, side, events)
             store.add(side, events)
+
+    # Events are dropped only now: those of the batch, too, may have made pairs and be over.
     store.forget(watermarks)
     store.write(state.log, watermarks)
     sizes = store.close(state)
@@ -151,7 +154,7 @@ def _admit(query: PairQuery, blobs: Sequence[bytes], store: PairStore, previous:
         in_time = events.where(events.low >= watermark)
         if query.late_rows is not None:
             arrived_events.rejections += query.late_rows.rejections(late, store.keys, watermark, side)
-            in_time = in_time.without(LISTS)  # what lay beside a row in case it was late
+            in_time = in_time.without(LISTS)  # the rows that travelled beside the events in case these were late
         arrived_events.in_time[side] = in_time
         arrived_events.accepted += len(in_time)
         arrived_events.late += len(late)
@@ -159,7 +162,14 @@ def _admit(query: PairQuery, blobs: Sequence[bytes], store: PairStore, previous:
 
 
 def _pairs_of(query: PairQuery, store: PairStore, side: int, events: StretchTable) -> Iterator[ResultWindows]:
-    """Yield the pairs of new events of one side with the live events of the other side."""
+    """Yield the pairs of new events of one side with the live events of the other side.
+
+    Args:
+        query: The join.
+        store: The store, whose live events are searched.
+        side: The side of the new events.
+        events: The new events.
+    """
     opposite = store.sides[1 - side]
     for overlaps in opposite.overlapping(events):
         new_events = events.take(overlaps.new_places)
@@ -174,9 +184,11 @@ def _pairs_of(query: PairQuery, store: PairStore, side: int, events: StretchTabl
 
 
 def _pairs_that_meet(condition: Condition, pairs: StretchTable) -> StretchTable:
-    """Select the pairs that meet a condition."""
+    """Select the pairs whose two payloads meet a condition, which is called for each pair."""
     payloads = []
     for part in SIDES:
         table = pairs.parts[part].table
         payloads.append(tuples_of(table, table.column_names))
-    return pairs.where(np.fromiter(map(condition, *payloads), np.bool_, len(pairs)))
+    left_payloads, right_payloads = payloads
+    meets = np.fromiter(map(condition, left_payloads, right_payloads), np.bool_, len(pairs))
+    return pairs.where(meets)

@@ -54,10 +54,12 @@ class SideStore:
         return len(self.events)
 
     def add(self, rows: StretchTable) -> None:
-        """Add events, behind those of their key with the same start."""
+        """Add events, in any order."""
         rows = rows.take(by_key_and_start(rows.keys, rows.low))
-        next_starts = np.minimum(rows.low, INFINITY - 1) + 1
-        positions = self._first_starting(rows.keys, next_starts)
+
+        # Each goes behind the live events of its key that start at its tick: before the first that starts later.
+        later_starts = np.minimum(rows.low, INFINITY - 1) + 1
+        positions = self._first_starting(rows.keys, later_starts)
         order = np.insert(np.arange(len(self)), positions, len(self) + np.arange(len(rows)))
         self.events = concat([self.events, rows]).take(order)
         self._longest_lifetime = max(self._longest_lifetime, longest_lifetime(rows))
@@ -70,17 +72,18 @@ class SideStore:
         """
         if not len(rows) or not len(self):
             return
-        # The candidates of a row are neighbours: they start before it ends, and not too long before it starts.
-        candidate_ends = self._first_starting(rows.keys, rows.high)
+        # The candidates of a new event are neighbours among the live events of its key: they start before the new event
+        # ends, and after it starts less the longest lifetime. Events that start earlier have ended by then.
+        candidate_stops = self._first_starting(rows.keys, rows.high)
         first_candidates = np.searchsorted(self.events.keys, rows.keys, "left")
         longest = self._longest_lifetime
         if longest < INFINITY:
-            earliest_starts = np.where(rows.low < EARLIEST + longest, EARLIEST, rows.low - longest)
-            first_candidates = self._first_starting(rows.keys, earliest_starts + 1)
-        counts = np.maximum(candidate_ends - first_candidates, 0)
+            last_ended_starts = np.where(rows.low < EARLIEST + longest, EARLIEST, rows.low - longest)
+            first_candidates = self._first_starting(rows.keys, last_ended_starts + 1)
+        counts = np.maximum(candidate_stops - first_candidates, 0)
         totals = np.cumsum(counts)
 
-        # Block by block of rows, so that no block has more than `MOST_CANDIDATES`.
+        # Block by block of rows, so that no block has more than `MOST_CANDIDATES`, unless it is a single row.
         begin = 0
         while begin < len(rows):
             previous_total = totals[begin - 1] if begin else 0
@@ -88,7 +91,7 @@ class SideStore:
             row_places, candidate_numbers = expanded(counts[begin:end])
             row_places += begin
             live_places = first_candidates[row_places] + candidate_numbers
-            # All start before the row ends; a pair are those that also end after it starts.
+            # All candidates start before the new event ends. Those that end after it starts make a pair with it.
             is_pair = self.events.high[live_places] > rows.low[row_places]
             if is_pair.any():
                 yield Overlaps(row_places[is_pair], live_places[is_pair])
@@ -101,16 +104,18 @@ class SideStore:
         if len(self) < previous_count:
             self._longest_lifetime = longest_lifetime(self.events)
 
-    def renumber(self, codes: IntArray) -> None:
-        """Replace the code of each key by the one at its place; the order of codes stays the same."""
-        self.events = self.events.with_keys(codes[self.events.keys])
+    def renumber(self, new_codes: IntArray) -> None:
+        """Replace the code of each key by `new_codes[code]`; the order of keys stays the same."""
+        self.events = self.events.with_keys(new_codes[self.events.keys])
 
     def _first_starting(self, codes: IntArray, ticks: IntArray) -> IntArray:
-        """Return for each key the first place whose event starts at a tick or later, by one binary search for all.
+        """Find for each key and tick the place of the key's first event that starts at the tick or later.
+
+        If there is none, it is the place after the key's last event. All are found by one binary search, step by step.
 
         Args:
             codes: The codes of the keys.
-            ticks: The tick of each.
+            ticks: The tick for each key.
         """
         low = np.searchsorted(self.events.keys, codes, "left")
         high = np.searchsorted(self.events.keys, codes, "right")
@@ -164,7 +169,7 @@ class PairStore(ArrayStore):
         """Make an empty store.
 
         Args:
-            with_late_rows: True if the rows of arriving events lie beside these, in case they are late.
+            with_late_rows: True if blobs have the rows beside their events, because late rows are kept.
         """
         super().__init__(ColumnFormat(), with_rows=with_late_rows)
         self.sides = (SideStore(), SideStore())
@@ -188,13 +193,18 @@ class PairStore(ArrayStore):
         left, right = self.sides
         return np.union1d(left.events.keys, right.events.keys)
 
-    def renumber(self, codes: IntArray) -> None:
-        """Replace the code of each key by the one at its place."""
+    def renumber(self, new_codes: IntArray) -> None:
+        """Replace the code of each key by `new_codes[code]`."""
         for side in self.sides:
-            side.renumber(codes)
+            side.renumber(new_codes)
 
     def restore(self, entries: Sequence[LogEntry], watermarks: Sequence[int]) -> None:
-        """Read the events of a log, without what the watermarks of the two sides have passed."""
+        """Read the live events of a log.
+
+        Args:
+            entries: The log.
+            watermarks: The watermark of each input when the log was written.
+        """
         for side, events in self._read_by_side(entries):
             self.sides[side].add(events)
         self.forget(watermarks)
@@ -205,20 +215,30 @@ class PairStore(ArrayStore):
         self.unwritten.append(SideEvents(side, events))
 
     def forget(self, watermarks: Sequence[int]) -> None:
-        """Drop the events of each side that end where the watermark of the other one is, or before."""
+        """Drop the events of each side that end at the watermark of the other input or before: no later one meets them.
+
+        Args:
+            watermarks: The watermark of each input.
+        """
         for side, side_store in enumerate(self.sides):
             side_store.forget(watermarks[1 - side])
 
     def write(self, log: StateLog, watermarks: Sequence[int]) -> None:
-        """Write the events of a batch, and the log anew when more than half of it is garbage."""
-        # Log entries that end at the lower watermark or before are needed by neither side.
+        """Write the events of a batch; write the log anew if more than half of it is garbage.
+
+        Args:
+            log: The log.
+            watermarks: The watermark of each input.
+        """
+        # An entry does not tell its side. If all of its events end at the lower watermark or before, neither side needs
+        # it. Before the first watermark, and after the last, nothing is removed here.
         least = min(watermarks)
         first_live = least + 1 if EARLIEST < least < INFINITY else EARLIEST
         log.forget(first_live)
         log.append(self._write_sides(self.unwritten, watermarks))
         self.unwritten = []
         live_bytes = self.codec.size_of(len(self))
-        log.tidy(self, live_bytes, lambda: self._whole_entries(watermarks), first_live)
+        log.tidy(self, live_bytes, lambda: self._all_entries(watermarks), first_live)
 
     def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
         """Merge log entries into one per side, dropping events that end before `first_live`."""
@@ -237,21 +257,30 @@ class PairStore(ArrayStore):
 
     def _read_by_side(self, entries: Sequence[LogEntry]) -> list[SideEvents]:
         """Return the events of log entries, those of each side as one table."""
-        tables: list[list[StretchTable]] = [[], []]
+        tables_by_side: list[list[StretchTable]] = [[], []]
         for entry in entries:
             arrival = self.codec.read(entry)
-            tables[side_of(arrival.packed)].append(arrival.stretches)
-        return [SideEvents(side, concat(of_side)) for side, of_side in enumerate(tables) if of_side]
+            tables_by_side[side_of(arrival.packed)].append(arrival.stretches)
+        events_by_side: list[SideEvents] = []
+        for side, tables in enumerate(tables_by_side):
+            if tables:
+                events_by_side.append(SideEvents(side, concat(tables)))
+        return events_by_side
 
     def _write_sides(self, sides: Sequence[SideEvents], watermarks: Sequence[int]) -> list[Entry]:
-        """Encode events as log entries, without those that the watermark of the other side has passed."""
+        """Encode events as log entries, without those that end at the watermark of the other input or before.
+
+        Args:
+            sides: The events.
+            watermarks: The watermark of each input.
+        """
         entries: list[Entry] = []
         for side, events in sides:
             live = events.where(events.high > watermarks[1 - side])
             entries += self.codec.write(live, side_mark(side))
         return entries
 
-    def _whole_entries(self, watermarks: Sequence[int]) -> list[Entry]:
+    def _all_entries(self, watermarks: Sequence[int]) -> list[Entry]:
         """Encode all live events as log entries."""
         return self._write_sides([*self.events_by_side()], watermarks)
 
@@ -262,6 +291,6 @@ def side_mark(side: int) -> list[bytes]:
 
 
 def side_of(packed: Sequence[bytes]) -> int:
-    """Return the side of the events of a blob, or log entry, by the bytes of `side_mark` beside them."""
+    """Return the side that `side_mark` wrote beside the events of a blob, or log entry."""
     (mark,) = packed
     return mark[0]

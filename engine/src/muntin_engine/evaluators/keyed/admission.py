@@ -196,10 +196,10 @@ class Admission(RevisedEvents):
         self.reject(Reason.REPLACED, f"another sample at {time} holds, {choice}", rejected_row)
 
     def _rank_of_sample(self, payload: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the rank of a sample among those of its time, as a value: its order, then all of its values.
+        """Return the value by which one of several samples of one time holds: the greatest, as `comes_after` compares.
 
-        The values decide between samples that are equal in order, or between all samples if the query has no order. So
-        the choice depends neither on the order in which samples come nor on micro-batches.
+        That is the order of the sample; and all of its values for samples that are equal in order, or if the query has
+        no order. So the choice depends neither on the order in which samples come nor on micro-batches.
         """
         order = self._state.query.order
         return payload if order is None else (order(payload), payload)

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from muntin import EarlyEmission, EmitPolicy
+from muntin import EmitPolicy
 from muntin_engine.evaluators.batch import BucketBatch, Evaluated
 from muntin_engine.evaluators.contracts import InMemory, KeepsState
 from muntin_engine.evaluators.keyed.bucket import KeyedBucket
@@ -73,19 +73,18 @@ class KeyedEvaluator(KeepsState):
 
 
 def _metrics(plan: Plan, result: BatchResult) -> Mapping[str, int]:
-    """Return the values of metrics by name; those that the plan's evaluator does not report are ignored."""
+    """Return the values of metrics by name; `bucket_metrics` leaves out those that the evaluator does not report."""
     metrics = {
         "keys": result.keys,
         "windows_closed": result.windows_closed,
         "keys_forgotten": result.keys_forgotten,
         "windows_revisable": result.held.windows,
-        "partitions_held": result.held.windows,  # row windows, which are never revised, count partitions there
+        "partitions_held": result.held.windows,  # for row windows, which are never revised, this counts partitions
         "keys_held": result.held.keys,
         "events_held": result.held.events,
         "state_bytes": result.held.bytes,
     }
-    emission = plan.emission
-    if isinstance(emission, EarlyEmission) or emission is not EmitPolicy.FINAL:
+    if plan.emission is not EmitPolicy.FINAL:
         changes = [change for _, key_changes in result.output for change in key_changes]
         metrics["retractions"] = sum(change.kind is not OutputKind.INSERT for change in changes)
         metrics["early"] = sum(change.timing is Timing.EARLY for change in changes)

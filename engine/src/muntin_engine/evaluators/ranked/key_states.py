@@ -36,15 +36,15 @@ class RowsOfKey(NamedTuple):
 
     Attributes:
         code: The code of the key.
-        first: The place of its first row among those of all keys.
-        held: The number of rows that are in its window already.
+        first: The place of the key's first row among those of all keys.
+        held_count: The number of its rows that were in its window before the batch; they come first.
         size: The number of its rows.
-        newest: The places among its rows at which a window is computed.
+        newest: The places, among its rows, of those at which a window is computed: each is the newest of its window.
     """
 
     code: int
     first: int
-    held: int
+    held_count: int
     size: int
     newest: Sequence[int]
 
@@ -63,18 +63,24 @@ class KeyStates:
     """
 
     def __init__(self, binding: Binding, windows: RankedWindows) -> None:
-        """Keep no state yet."""
+        """Keep no state yet.
+
+        Args:
+            binding: The module with the columns that it reads.
+            windows: The windows.
+        """
         self.label = f"{binding.module.name} {binding.module.version}"
         self.meter: Meter = binding.meter
         self.place = 0
         self._module: Any = binding.module
         self._called = binding.called
         self._select = binding.select
-        self._is_choosy = binding.called is not binding.module
+        self._counts_accepted = binding.called is not binding.module
+        """True if the module may skip payloads: it is called through a wrapper that counts those that it accepts."""
         self._is_operator = binding.module.is_operator
         self._windows = windows
-        # Where each row has a window of its own, and rows stay in the window, no row needs to be looked at twice.
-        self._has_window_for_each = windows.every == 1 and windows.size > 1 and not self._is_operator
+        self._slides_by_one = windows.every == 1 and windows.size > 1 and not self._is_operator
+        """True if each row has a window, which shares rows with the one before: then `_slide_by_one` is faster."""
         self._states: dict[int, WindowState] = {}
 
     @property
@@ -83,12 +89,17 @@ class KeyStates:
         return len(self._states) * _STATE_BYTES
 
     def select(self, columns: Sequence[list[Any]], count: int) -> Payloads:
-        """Return the payloads of rows that are given as columns of all inputs of the query."""
+        """Return the payloads of rows for the module.
+
+        Args:
+            columns: The values of each column of the query.
+            count: The number of rows.
+        """
         return payloads_of(self._select, columns, count)
 
-    def renumber(self, codes: IntArray) -> None:
-        """Replace the code of each key by the one at its place."""
-        self._states = {int(codes[code]): state for code, state in self._states.items()}
+    def renumber(self, new_codes: IntArray) -> None:
+        """Replace the code of each key by `new_codes[code]`."""
+        self._states = {int(new_codes[code]): state for code, state in self._states.items()}
 
     def clear(self) -> None:
         """Forget all states."""
@@ -108,15 +119,19 @@ class KeyStates:
         for key in keys:
             values = payloads.values[key.first : key.first + key.size]
             window = self._states.get(key.code)
-            self.place = key.first + max(0, key.held - 1)
+            self.place = key.first + max(0, key.held_count - 1)
             if window is None or window.removed > self._windows.size:
-                window = WindowState(self._built(values[: key.held]))
-            if not self._has_window_for_each or (payloads.has_skipped and SKIPPED in values):
+                window = WindowState(self._built(values[: key.held_count]))
+
+            has_skipped = payloads.has_skipped and SKIPPED in values
+            if not self._slides_by_one or has_skipped:
                 state = self._slide(window.state, values, key, results)
-            elif self._is_choosy:
-                # It accepts all rows of the key, so it is called past what counts them.
-                _, inner = window.state
-                state = min(self._windows.size, key.size), self._slide_by_one(inner, values, key, results)
+            elif self._counts_accepted:
+                # The module accepts all rows of the key: it is called directly. The state of the wrapper is the pair of
+                # the number of accepted rows and the module's own state.
+                _, module_state = window.state
+                module_state = self._slide_by_one(module_state, values, key, results)
+                state = (min(self._windows.size, key.size), module_state)
             else:
                 state = self._slide_by_one(window.state, values, key, results)
             removed = max(0, key.size - self._windows.size)
@@ -124,18 +139,26 @@ class KeyStates:
         return results
 
     def _slide_by_one(self, state: State, values: list[Any], key: RowsOfKey, results: list[Any]) -> State:
-        """Add the results of windows that are computed at each row; return the state of the last one."""
+        """Compute a window at each new row of a key, row by row; return the state of the last window.
+
+        Args:
+            state: The state of the window before the batch.
+            values: The payloads of the key's rows.
+            key: The rows of the key.
+            results: The list to which the results are added.
+        """
         module = self._module
         add = module.add_events
         remove = module.remove_events
         compute = module.compute_result
         size = self._windows.size
         only_full = self._windows.only_full
-        full = min(size, key.size)
+        filling_stop = min(size, key.size)
         method = "add_events"
         first_result = len(results)
         try:
-            for place in range(key.held, full):
+            # Until the window is full, rows only enter.
+            for place in range(key.held_count, filling_stop):
                 self.place = key.first + place
                 state = add(state, [values[place]])
                 if not only_full or place + 1 == size:
@@ -143,9 +166,12 @@ class KeyStates:
                     results.append(compute(state))
                     method = "add_events"
 
+            # From then on, the oldest row leaves as the next one enters. The loop counts no places, which takes time:
+            # if a call fails, the number of results since here says for which row.
             first_result = len(results)
-            self.place = key.first + max(full, key.held)
-            for leaving, entering in zip(values, values[max(full, key.held) :], strict=False):
+            sliding_start = max(filling_stop, key.held_count)
+            self.place = key.first + sliding_start
+            for leaving, entering in zip(values, values[sliding_start:], strict=False):
                 method = "remove_events"
                 state = remove(state, [leaving])
                 method = "add_events"
@@ -158,31 +184,47 @@ class KeyStates:
         return state
 
     def _slide(self, state: State, values: list[Any], key: RowsOfKey, results: list[Any]) -> State:
-        """Add the results of windows that are computed at some rows; return the state of all rows up to the last."""
+        """Compute the windows of a key, from one to the next; return the state of the window at its last row.
+
+        Args:
+            state: The state of the window before the batch.
+            values: The payloads of the key's rows.
+            key: The rows of the key.
+            results: The list to which the results are added.
+        """
+        # The state goes on to the last row, even if no window is computed there: the next batch begins with it.
         size = self._windows.size
-        previous = key.held - 1
         stops = list(key.newest)
         if not stops or stops[-1] < key.size - 1:
             stops.append(key.size - 1)
-        windows = set(key.newest)
+        computed_stops = set(key.newest)
+
+        previous_newest = key.held_count - 1
         for newest in stops:
             self.place = key.first + newest
             oldest = max(0, newest + 1 - size)
-            oldest_before = max(0, previous + 1 - size)
-            leaving = values[oldest_before : min(oldest, previous + 1)]
-            entering = values[max(previous + 1, oldest) : newest + 1]
-            if len(leaving) > previous + 1 - oldest_before - len(leaving):  # more rows leave than stay
+            previous_oldest = max(0, previous_newest + 1 - size)
+            leaving = values[previous_oldest : min(oldest, previous_newest + 1)]
+            entering = values[max(previous_newest + 1, oldest) : newest + 1]
+            staying_count = previous_newest + 1 - previous_oldest - len(leaving)
+            if len(leaving) > staying_count:
                 state = self._built(values[oldest : newest + 1])
             else:
                 state = self._moved(state, leaving, entering)
-            if newest in windows:
+            if newest in computed_stops:
                 results.append(self._result(state))
-            previous = newest
+            previous_newest = newest
         return state
 
     def _moved(self, state: State, leaving: list[Any], entering: list[Any]) -> State:
-        """Return a state that rows have left and entered."""
-        if self._is_choosy:
+        """Remove payloads from a state, then add others; return the new state.
+
+        Args:
+            state: The state.
+            leaving: The payloads to remove; the module may have skipped some.
+            entering: The payloads to add; the module may skip some.
+        """
+        if self._counts_accepted:
             leaving = without_skipped(leaving)
             entering = without_skipped(entering)
         method = "remove_events"
@@ -195,7 +237,7 @@ class KeyStates:
             raise ModuleCallError(self._module, method) from safe_cause(error)
 
     def _built(self, values: list[Any]) -> State:
-        """Return the state of some rows alone."""
+        """Return a new state to which payloads were added."""
         try:
             state = self._called.create_state()
         except BaseException as error:
@@ -203,6 +245,7 @@ class KeyStates:
         return self._moved(state, [], values)
 
     def _result(self, state: State) -> Any:
+        """Return the result of a state, which for an operator is the list of the payloads of its rows."""
         try:
             result = self._called.compute_result(state)
             if not self._is_operator:

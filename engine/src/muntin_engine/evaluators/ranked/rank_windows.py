@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -40,35 +41,37 @@ class RowsByRank:
 
     @classmethod
     def join(cls, keys: IntArray, held: StretchTable, released: StretchTable) -> RowsByRank:
-        """Join rows that are sorted by key.
+        """Give released rows their ranks, and join them with the rows that the windows of their keys have already.
 
         Args:
             keys: The codes of the keys that have released rows, ascending.
-            held: The rows that their windows have already, with ranks.
-            released: The released rows, without ranks.
+            held: The rows that the windows of these keys have already, sorted by key and rank.
+            released: The released rows, sorted by key and in their order, without ranks.
         """
         held_counts = np.searchsorted(held.keys, keys, "right") - np.searchsorted(held.keys, keys, "left")
         ends = np.searchsorted(released.keys, keys, "right")
         released_counts = np.diff(ends, prepend=0)
+
+        # The ranks of a key go on after that of its last held row, or begin with 1.
         last_ranks = np.zeros(len(keys), np.int64)
         if len(held):
-            with_held = held_counts > 0
-            last_held = np.cumsum(held_counts)[with_held] - 1
-            last_ranks[with_held] = held.parts[RANK].array[last_held]
+            has_held = held_counts > 0
+            last_held = np.cumsum(held_counts)[has_held] - 1
+            last_ranks[has_held] = held.parts[RANK].array[last_held]
         owners, within = expanded(released_counts)
         ranks = Dense(COUNTED, last_ranks[owners] + within + 1)
-        ranked = StretchTable(
-            released.keys, released.low, released.high, released.weight, {**released.parts, RANK: ranks}
-        )
+        ranked = replace(released, parts={**released.parts, RANK: ranks})
         if not len(held):
             return cls(ranked, keys, held_counts, released_counts)
 
-        # The rows of a key lie side by side: those that are held begin where its rows do.
-        starts = np.cumsum(held_counts + released_counts) - held_counts - released_counts
+        # The rows of a key lie side by side: first those that are held, then the released ones.
+        counts = held_counts + released_counts
+        starts = np.cumsum(counts) - counts
+        released_starts = starts + held_counts
         held_owners, held_within = expanded(held_counts)
         order = np.empty(len(held) + len(released), np.int64)
         order[starts[held_owners] + held_within] = np.arange(len(held))
-        order[(starts + held_counts)[owners] + within] = len(held) + np.arange(len(released))
+        order[released_starts[owners] + within] = len(held) + np.arange(len(released))
         return cls(concat([held, ranked]).take(order), keys, held_counts, released_counts)
 
     @property
@@ -79,29 +82,39 @@ class RowsByRank:
 
     @property
     def are_released(self) -> BoolArray:
-        """True for the rows that are released."""
-        counts = np.stack([self.held_counts, self.released_counts], axis=1).ravel()
-        return np.repeat(np.tile([False, True], len(self.keys)), counts)
+        """For each row whether it is a released one."""
+        # Each key has two runs of rows: its held ones, then its released ones.
+        run_lengths = np.stack([self.held_counts, self.released_counts], axis=1).ravel()
+        return np.repeat(np.tile([False, True], len(self.keys)), run_lengths)
 
     def newest_rows(self, windows: RankedWindows) -> IntArray:
-        """Return the places of the released rows at which a window is computed."""
+        """Return the places of the released rows at which a window is computed, whose newest row each of them is.
+
+        Args:
+            windows: The windows: they say at every how many rows one is computed, and whether only full ones are.
+        """
         ranks = self.ranks
-        is_newest = self.are_released
+        has_window = self.are_released
         if windows.every > 1:
-            is_newest &= ranks % windows.every == 0
+            has_window &= ranks % windows.every == 0
         if windows.only_full:
-            is_newest &= ranks >= windows.size
-        return np.flatnonzero(is_newest)
+            has_window &= ranks >= windows.size
+        return np.flatnonzero(has_window)
 
     def last(self, count: int) -> StretchTable:
-        """Return the last so many rows of each key."""
+        """Return the last `count` rows of each key, or all rows of a key that has fewer."""
         counts = self.held_counts + self.released_counts
-        ends = np.repeat(np.cumsum(counts), counts)
-        is_wanted = np.arange(len(self.rows)) >= ends - count
-        return self.rows.where(is_wanted)
+        ends = np.repeat(np.cumsum(counts), counts)  # for each row the place after the last row of its key
+        is_among_last = np.arange(len(self.rows)) >= ends - count
+        return self.rows.where(is_among_last)
 
     def window(self, newest: int, windows: RankedWindows) -> Window:
-        """Return the extent of the window that is computed at a row."""
+        """Return the extent of the window that is computed at a row, from its oldest row to this newest one.
+
+        Args:
+            newest: The place of the row.
+            windows: The windows, which say how many rows one has at most.
+        """
         oldest = newest + 1 - min(int(self.ranks[newest]), windows.size)
         return Window(int(self.rows.low[oldest]), int(self.rows.low[newest]) + 1)
 
@@ -117,12 +130,12 @@ class RankRuns:
     """
 
     def __init__(self, ranked: RowsByRank, windows: RankedWindows, newest: IntArray) -> None:
-        """Take the windows that are computed at some rows.
+        """Find the rows of each window.
 
         Args:
             ranked: The rows.
-            windows: The windows.
-            newest: The places of the rows.
+            windows: The windows, which say how many rows one has at most.
+            newest: The place of the newest row of each window.
         """
         self.newest = newest
         self.sizes = np.minimum(ranked.ranks[newest], windows.size)
@@ -135,9 +148,12 @@ class RankRuns:
         rows = self._rows
         parts: dict[Part, Any] = {}
         for part, values in rows.parts.items():
-            if part.form < 0:  # what belongs to no form: the columns of rows, and their ranks
+            if part.form < 0:  # the columns of rows, and their ranks, which are not merged
                 continue
-            parts[part] = values.running(self) if values.is_summed else values.through(self.merged, self.most)
+            if values.is_summed:  # a difference of running sums
+                parts[part] = values.running(self)
+            else:
+                parts[part] = values.through(self.merged, self.most)
         return replace(self.bare_table(), parts=parts)
 
     def bare_table(self) -> StretchTable:
@@ -148,57 +164,67 @@ class RankRuns:
         return StretchTable(rows.keys[self.newest], starts, ends, self.sizes, {})
 
     def sums(self, values: Array) -> Array:
-        """Return for each window the sum of its values.
+        """Return for each window the sum of its values, as a difference of running sums.
 
         Sums run within blocks at least as long as a window, so that no sum has more than `most` values, and a window
-        lies in two blocks at the most. Differences of such sums are exact, as those of whole numbers and of floats on a
-        grid are.
+        lies in two blocks at the most. Differences of such sums are exact: the values are whole numbers, or floats on a
+        grid.
 
         Cost: a step for each value and each window, whatever the size of windows.
+
+        Args:
+            values: The value of each row.
         """
         length = self.most
-        blocks = -(-len(values) // length)
-        padded = np.zeros((blocks * length, *values.shape[1:]), values.dtype)
-        padded[: len(values)] = values
-        table = padded.reshape(blocks, length, *values.shape[1:])
-        np.cumsum(table, axis=1, dtype=values.dtype, out=table)
-        running = padded
+        block_count = math.ceil(len(values) / length)
+        running = np.zeros((block_count * length, *values.shape[1:]), values.dtype)
+        running[: len(values)] = values
+        blocks = running.reshape(block_count, length, *values.shape[1:])  # a view: the sums go into `running`
+        np.cumsum(blocks, axis=1, dtype=values.dtype, out=blocks)
 
-        # The rows of a window in the block of its newest row, without those before the window.
-        blocks_of_firsts = self.firsts // length
-        is_across = blocks_of_firsts < self.newest // length
-        has_before = self.firsts % length > 0
+        # First the rows of a window in the block of its newest row: the running sum there, less the sum of the rows
+        # before the window, if the window begins within this block and not at its start.
+        first_blocks = self.firsts // length
+        is_in_two_blocks = first_blocks < self.newest // length
+        begins_within_block = self.firsts % length > 0
         sums = running[self.newest]
-        is_within = has_before & ~is_across
-        sums[is_within] -= running[self.firsts[is_within] - 1]
+        is_cut = begins_within_block & ~is_in_two_blocks
+        sums[is_cut] -= running[self.firsts[is_cut] - 1]
 
-        # Its rows in the block before that one; subtracted first, so that no sum in between has more values.
-        earlier = running[(blocks_of_firsts[is_across] + 1) * length - 1]
-        is_cut = has_before[is_across]
-        earlier[is_cut] -= running[self.firsts[is_across][is_cut] - 1]
-        sums[is_across] += earlier
+        # Then its rows in the block before: the sum of that whole block, less the rows before the window. These are
+        # subtracted before both sums are added, so that no sum in between has more than `most` values.
+        earlier_sums = running[(first_blocks[is_in_two_blocks] + 1) * length - 1]
+        is_earlier_cut = begins_within_block[is_in_two_blocks]
+        earlier_sums[is_earlier_cut] -= running[self.firsts[is_in_two_blocks][is_earlier_cut] - 1]
+        sums[is_in_two_blocks] += earlier_sums
         return sums
 
     def merged(self, component: Component, values: Array) -> Array:
         """Return for each window the merge of its values; nothing is subtracted.
 
-        A window is divided into runs of 1, 2, 4 and so on rows, each at most once: a run of the next length is merged
-        of two neighbours. Runs that reach back beyond the first row of a key belong to no window.
+        A window of 13 rows is divided into runs of 1, 4 and 8 rows, as the binary digits of its size say, from its
+        newest row backwards. Runs of one length end at every row, and are merged of two runs of half the length.
 
-        Cost: a merge for each value, and at most one for each window, by the binary digits of the size of windows.
+        Cost: for each binary digit of the size of windows, a merge for each value, and at most one for each window.
+
+        Args:
+            component: The component of the values.
+            values: The value of each row.
         """
         merged = identities(component, len(self.newest))
-        level = np.array(values)
+        # For each row the merge of the run of `length` rows that ends there. A run that reaches back into the rows of
+        # the key before is part of no window.
+        run_values = np.array(values)
         sizes = self.sizes
-        ends = self.newest.copy()
+        run_ends = self.newest.copy()
         length = 1
         longest = int(sizes.max(initial=0))
         while length <= longest:
-            chosen = np.flatnonzero(sizes & length)
-            if len(chosen):
-                merged[chosen] = merge(component, level[ends[chosen]], merged[chosen])
-                ends[chosen] -= length
+            with_run = np.flatnonzero(sizes & length)
+            if len(with_run):
+                merged[with_run] = merge(component, run_values[run_ends[with_run]], merged[with_run])
+                run_ends[with_run] -= length
             if 2 * length <= longest:
-                level[length:] = merge(component, level[:-length], level[length:])
+                run_values[length:] = merge(component, run_values[:-length], run_values[length:])
             length *= 2
         return merged

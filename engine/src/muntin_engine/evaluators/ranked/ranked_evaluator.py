@@ -21,7 +21,7 @@ from muntin_engine.evaluators.arrays.arrays_in_memory import (
     rows_of,
     values_of_forms,
 )
-from muntin_engine.evaluators.arrays.stretches.bound_form import bound_forms
+from muntin_engine.evaluators.arrays.stretches.bound_form import BoundForm, bound_forms
 from muntin_engine.evaluators.arrays.stretches.key_table import keys_in
 from muntin_engine.evaluators.arrays.stretches.result_tables import ResultWindows, result_tables
 from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS, StretchTable
@@ -69,30 +69,34 @@ class RankedEvaluator(KeepsState, LiftsRows):
         return ArraysInMemory(RankedInMemory(plan, codec), plan, cells, codec)
 
     def state_rows(self, bucket: BucketReader) -> Iterator[StateRow]:
-        """Yield the rows that wait, and those in the window of each key."""
+        """Yield the rows that wait for the watermark, and those in the window of each key."""
+        # The rows of a state depend on the windows and the order of rows, and not on modules: a query without any.
         identity = bucket.identity
         row_windows: Any = from_dict(identity["window"])
         windows = row_windows.by_rank()
         orders = [identity["order"], *identity.get("then_by", ())]
         query = RankedQuery(windows, RowSequence.by_columns(orders), RankedStates((), windows))
+
         store = query.new_store()
         entries = [dated.entry._replace(schema_version=None) for dated in bucket.entries]
-        restore(query, store, entries, InputsProgress.from_data(bucket.progress).least.watermark)
+        watermark = InputsProgress.from_data(bucket.progress).least.watermark
+        restore(query, store, entries, watermark)
         tables = [("event", table) for table in store.waiting.tables()]
         tables.append(("member", store.in_windows.table()))
         for kind, rows in tables:
             if len(rows):
-                yield from _rows_of_state(kind, rows, keys_in(store.keys.take(rows.keys)), identity)
+                keys = keys_in(store.keys.take(rows.keys))
+                yield from _rows_of_state(kind, rows, keys, identity)
 
 
 def _rows_of_state(kind: str, rows: StretchTable, keys: Sequence[Key], identity: QueryIdentity) -> Iterator[StateRow]:
-    """Yield each row of a store.
+    """Yield rows of a store as rows of a checkpoint.
 
     Args:
-        kind: The kind of the rows.
+        kind: `event` of rows that wait for the watermark, `member` of rows in windows.
         rows: The rows.
-        keys: The key of each.
-        identity: The query that wrote them.
+        keys: The key of each row.
+        identity: The query that wrote the rows.
     """
     table = rows.parts[ROWS].table
     payloads = tuples_of(table, table.column_names)
@@ -120,15 +124,16 @@ def _ranked_query(
     assert plan.input.order is not None, "windows that follow rows have an order"
     orders = (plan.input.order, *plan.input.then_by)
     modules: RankedModules
-    if plan.choice.lifts_in_buckets:
+    if plan.choice.lifts_in_buckets:  # all modules have columnar forms
         modules = RankedForms(bound_forms(plan, meters))
     else:
         modules = RankedStates(query.bindings, windows, values_of)
+    late_rows = LateRows(query.axis, values_of) if plan.keeps_late_rows else None
     return RankedQuery(
-        windows,
-        RowSequence.by_columns(orders, values_of),
-        modules,
-        LateRows(query.axis, values_of) if plan.keeps_late_rows else None,
+        windows=windows,
+        sequence=RowSequence.by_columns(orders, values_of),
+        modules=modules,
+        late_rows=late_rows,
         at_end=plan.timestamps is TimestampPolicy.POINT_AT_END,
     )
 
@@ -142,7 +147,9 @@ class RankedInMemory(RunsInMemory):
         self._plan = plan
         self._codec = codec
         self._query = _ranked_query(plan, evaluator_query(plan, meters), meters, self._values_of)
-        self._forms = bound_forms(plan, meters) if plan.choice.lifts_in_buckets else ()
+        self._forms: Sequence[BoundForm] = ()
+        if plan.choice.lifts_in_buckets:  # all modules have columnar forms
+            self._forms = bound_forms(plan, meters)
 
     def lift(self, key: Key, row: InputChange) -> Iterator[BucketBlob]:
         """Yield a row as map tasks send it."""
@@ -163,14 +170,20 @@ class RankedInMemory(RunsInMemory):
         return rows_of(windows, zip(*values, strict=True), is_operator=self._plan.is_operator)
 
     def _column(self, place: int, value: Any) -> pa.Array:
-        """Return a value as a column: the order of rows has a type that can be sorted."""
-        if place == self._plan.input.order:
+        """Return a value of a payload as a column of one row.
+
+        Args:
+            place: The place of the value in the payload.
+            value: The value.
+        """
+        if place == self._plan.input.order:  # rows are sorted by this column: it must have its own type
             return pa.array([value])
-        if self._forms and place < len(self._plan.modules):
+        if self._forms and place < len(self._plan.modules):  # a form reads the column in the type of its module
             return column_of(self._plan.modules[place].bound_reads[0], [value])
         return pa.array([self._codec.pack(value)], pa.binary())
 
     def _values_of(self, column: pa.ChunkedArray) -> list[Any]:
+        """Return the Python values of a column that `_column` made: columns of bytes hold packed values."""
         if not pa.types.is_binary(column.type):
             return values_in(column)
         return list(map(self._codec.unpack, column.to_pylist()))

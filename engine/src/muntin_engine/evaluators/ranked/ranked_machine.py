@@ -56,7 +56,7 @@ def process_ranked(
     This is not the algorithm of `machine.process`: the stretches of the axis are single rows, whose rank is known when
     the watermark has passed them, and windows are runs of ranks.
 
-    Cost: that of the rows that come, and of those that the watermark passes with the rows in the windows of their keys.
+    Cost: a batch costs the rows that come, the rows that are released, and the rows in the windows of their keys.
 
     Args:
         query: The query.
@@ -69,18 +69,24 @@ def process_ranked(
     """
     previous, progress = advance_progress(state.metadata, trackers, batch.reports)
     watermark = progress.least.watermark
+
+    # Without rows, and without progress of the watermark, no row is released. The store stays closed; its first start
+    # is in the metadata, where `close` wrote it.
     if not batch.evaluator_blobs and previous.least.watermark == watermark:
-        first_start = state.metadata.timer.output_watermark
-        output_watermark = watermark_of_open_windows(progress, first_start, at_end=query.at_end)
+        stored_first_start = state.metadata.timer.output_watermark
+        output_watermark = watermark_of_open_windows(progress, stored_first_start, at_end=query.at_end)
         return unchanged_result(state, previous, progress, output_watermark)
 
     store = _open(query, state, previous)
-    store.keys.forget_unused(store)
+    store.keys.forget_unused(store)  # before the batch: from here on, its rows refer to keys by their codes
     admitted = _admit(query, batch.evaluator_blobs, store, previous)
     store.waiting.add(admitted.rows)
     store.unwritten = admitted.rows
-    windows = list(_computed_windows(query, store, store.waiting.release(watermark)))
-    if watermark == INFINITY:
+
+    # A row is released once the watermark has passed it: no row can come before it any more, and its rank is known.
+    released = store.waiting.release(watermark)
+    windows = list(_computed_windows(query, store, released))
+    if watermark == INFINITY:  # the stream is closed
         store.clear()
     store.write(state.log)
 
@@ -103,6 +109,7 @@ def _open(query: RankedQuery, state: BucketState, previous: InputsProgress) -> R
     """Take the store of a bucket from the cache, or rebuild it from the log."""
 
     def restored(entries: Sequence[LogEntry]) -> RankedStore:
+        """Return a new store with the rows of a log."""
         store = query.new_store()
         restore(query, store, entries, previous.least.watermark)
         return store
@@ -117,12 +124,16 @@ def restore(query: RankedQuery, store: RankedStore, entries: Sequence[LogEntry],
         query: The query.
         store: The store.
         entries: The log.
-        watermark: The watermark when it was written: rows that it has passed are in windows, or were.
+        watermark: The watermark when the log was written: the rows that it had passed were released by then.
     """
+    # The log has the rows that were in windows when it was last written anew, and all rows that came since then.
     in_windows, came_since = store.read(entries)
     if len(in_windows):
+        codes, _ = distinct(in_windows.keys)
         lifted = query.modules.lift(in_windows, store.keys)
-        store.in_windows.replace(distinct(in_windows.keys)[0], 0, lifted)
+        store.in_windows.replace(codes, 0, lifted)
+
+    # Of the rows that came, those before the watermark are released once more, which leaves the same rows in windows.
     store.waiting.add([came_since])
     released = store.waiting.release(watermark)
     if len(released):
@@ -130,10 +141,10 @@ def restore(query: RankedQuery, store: RankedStore, entries: Sequence[LogEntry],
 
 
 def _admit(query: RankedQuery, blobs: Sequence[bytes], store: RankedStore, previous: InputsProgress) -> Admitted:
-    """Decide which rows are late: those before the watermark of the batches before theirs."""
+    """Decide which rows are late: those before the watermark that earlier batches have reached."""
 
     def without_late_rows(rows: StretchTable) -> StretchTable:
-        """Drop what lies beside rows only where late ones are kept."""
+        """Drop the lists of rows that travel beside stretches only in case these are late."""
         return rows if query.late_rows is None else rows.without(LISTS)
 
     return admitted_insertions(
@@ -147,11 +158,12 @@ def _admit(query: RankedQuery, blobs: Sequence[bytes], store: RankedStore, previ
 
 
 def _computed_windows(query: RankedQuery, store: RankedStore, released: StretchTable) -> Iterator[ResultWindows]:
-    """Yield the windows that are computed at rows that are released."""
+    """Yield the windows that are computed at released rows; nothing if there are none."""
     if not len(released):
         return
     ranked = _release(query, store, released)
     newest = ranked.newest_rows(query.windows)
+    # The states of modules go on to the last row, even where no window is computed.
     if len(newest) or store.states:
         results = query.modules.results(store, ranked, query.windows, newest)
         if len(newest):
@@ -159,8 +171,14 @@ def _computed_windows(query: RankedQuery, store: RankedStore, released: StretchT
 
 
 def _release(query: RankedQuery, store: RankedStore, released: StretchTable) -> RowsByRank:
-    """Add rows to the windows of their keys, and return them with the rows that these windows have already."""
-    codes = distinct(released.keys)[0]
+    """Add released rows to the windows of their keys, and return these keys' rows by rank.
+
+    Args:
+        query: The query.
+        store: The store, whose windows then have the last rows of each key.
+        released: The released rows, in any order.
+    """
+    codes, _ = distinct(released.keys)
     held = store.in_windows.of_keys(codes)
     lifted = query.modules.lift(query.sequence.sorted(released), store.keys)
     ranked = RowsByRank.join(codes, held, lifted)

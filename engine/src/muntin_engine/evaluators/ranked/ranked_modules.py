@@ -33,11 +33,15 @@ class RankedModules(ABC):
 
     @abstractmethod
     def new_states(self) -> Sequence[KeyStates]:
-        """Return what a bucket keeps in memory of each module; nothing where windows are computed from rows."""
+        """Return an empty holder of states for each module; none where windows are computed from rows alone."""
 
     @abstractmethod
     def lift(self, rows: StretchTable, keys: KeyTable) -> StretchTable:
-        """Return rows that are released with what is computed of each by itself.
+        """Compute the parts of released rows that depend on each row alone.
+
+        Args:
+            rows: The rows.
+            keys: The keys of the bucket.
 
         Raises:
             ModuleFailedError: A module raised an exception.
@@ -47,13 +51,15 @@ class RankedModules(ABC):
     def results(
         self, store: RankedStore, ranked: RowsByRank, windows: RankedWindows, newest: IntArray
     ) -> ResultWindows:
-        """Return windows with their results.
+        """Compute windows at released rows, and move the states of modules on over these rows.
+
+        A released row has its final place in the order. States are moved on also where no window is asked for.
 
         Args:
-            store: The store of the bucket.
-            ranked: The rows of the keys that have released ones.
+            store: The store of the bucket, which has the states.
+            ranked: The rows of the keys that have released rows: those in windows already, then the released ones.
             windows: The windows.
-            newest: The places of the rows at which a window is computed.
+            newest: For each window the place of its newest row in `ranked.rows`, ascending; empty for no windows.
 
         Raises:
             ModuleFailedError: A module raised an exception.
@@ -77,18 +83,21 @@ class RankedForms(RankedModules):
     def lift(self, rows: StretchTable, keys: KeyTable) -> StretchTable:
         """Return rows with the components of each."""
         inputs = [column.combine_chunks() for column in rows.parts[ROWS].table.columns]
-        to_lift = RowsToLift(bucket_count=1, starts=rows.low, ends=None, keys=(), inputs=inputs)
+        rows_to_lift = RowsToLift(bucket_count=1, starts=rows.low, ends=None, keys=(), inputs=inputs)
 
-        def located_at(row: int) -> tuple[Key, Window]:
+        def locate(row: int) -> tuple[Key, Window]:
+            """Return the key and the tick of the row at a place, for the message if a form fails."""
             (key,) = keys_in(keys.take(rows.keys[row : row + 1]))
-            return key, Window(int(rows.low[row]), int(rows.low[row]) + 1)
+            tick = int(rows.low[row])
+            return key, Window(tick, tick + 1)
 
-        return replace(rows, parts={**rows.parts, **parts_of_rows(self.forms, to_lift, located_at)})
+        components = parts_of_rows(self.forms, rows_to_lift, locate)
+        return replace(rows, parts={**rows.parts, **components})
 
     def results(
         self, store: RankedStore, ranked: RowsByRank, windows: RankedWindows, newest: IntArray
     ) -> ResultWindows:
-        """Return windows with merged components, of which results are computed when they are written."""
+        """Return windows with merged components; forms compute the results when these are written as columns."""
         table = RankRuns(ranked, windows, newest).table()
         return ResultWindows(0, table, store.keys.take(table.keys))
 
@@ -124,17 +133,19 @@ class RankedStates(RankedModules):
         columns = list(map(self.values_of, payload.columns))
         keys = _rows_of_keys(ranked, newest)
 
-        def located_at(_: int) -> tuple[Key, Window]:
-            place = states.place
-            (key,) = keys_in(store.keys.take(ranked.rows.keys[place : place + 1]))
-            return key, ranked.window(place, windows)
+        def locate(_: int) -> tuple[Key, Window]:
+            """Return the key and the window of the call that failed: its row is noted in the states of its module."""
+            row = states.place
+            (key,) = keys_in(store.keys.take(ranked.rows.keys[row : row + 1]))
+            return key, ranked.window(row, windows)
 
         results: list[list[Any]] = []
-        with located(located_at):
+        with located(locate):
             for states in store.states:
                 CURRENT_CALL.set_module(states.label)
                 started = states.meter.now()
-                results.append(states.results(keys, states.select(columns, len(payload))))
+                payloads = states.select(columns, len(payload))
+                results.append(states.results(keys, payloads))
                 states.meter.since(started)
 
         table = RankRuns(ranked, windows, newest).bare_table()
@@ -142,15 +153,23 @@ class RankedStates(RankedModules):
 
 
 def _rows_of_keys(ranked: RowsByRank, newest: IntArray) -> list[RowsOfKey]:
-    """Return where the rows of each key lie, and those at which a window is computed."""
+    """Divide ranked rows by key, as `KeyStates` takes them.
+
+    Args:
+        ranked: The rows, key by key.
+        newest: The place of the newest row of each window, ascending.
+    """
     counts = ranked.held_counts + ranked.released_counts
     ends = np.cumsum(counts)
     firsts = ends - counts
-    window_ends = np.searchsorted(newest, ends, "left")
-    window_counts = np.diff(window_ends, prepend=0)
-    places = (newest - np.repeat(firsts, window_counts)).tolist()
-    columns = (ranked.keys, firsts, ranked.held_counts, counts, window_ends - window_counts, window_ends)
+
+    # The windows of a key are neighbours, too: those whose newest rows are among its rows.
+    window_stops = np.searchsorted(newest, ends, "left")
+    window_counts = np.diff(window_stops, prepend=0)
+    window_starts = window_stops - window_counts
+    newest_within_key = (newest - np.repeat(firsts, window_counts)).tolist()
+    columns = (ranked.keys, firsts, ranked.held_counts, counts, window_starts, window_stops)
     keys: list[RowsOfKey] = []
-    for code, first, held, count, first_window, end_window in zip(*map(np.ndarray.tolist, columns), strict=True):
-        keys.append(RowsOfKey(code, first, held, count, places[first_window:end_window]))
+    for code, first, held, count, window_start, window_stop in zip(*map(np.ndarray.tolist, columns), strict=True):
+        keys.append(RowsOfKey(code, first, held, count, newest_within_key[window_start:window_stop]))
     return keys

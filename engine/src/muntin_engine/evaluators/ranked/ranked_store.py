@@ -34,8 +34,10 @@ class RowsToRelease:
     """
 
     def __init__(self) -> None:
+        """Hold no rows."""
         self._pieces: list[StretchTable] = []
-        self._counts: IntArray = np.empty(0, np.int64)  # of rows, by the code of their key
+        self._counts: IntArray = np.empty(0, np.int64)
+        """For the code of each key its number of rows."""
 
     def __len__(self) -> int:
         return sum(map(len, self._pieces))
@@ -55,10 +57,11 @@ class RowsToRelease:
         return self._pieces
 
     def add(self, tables: Sequence[StretchTable]) -> None:
-        """Add rows."""
+        """Add rows, in any order."""
         for table in tables:
             if not len(table):
                 continue
+            # New keys may have larger codes: the array of counts grows with them.
             counts = np.bincount(table.keys, minlength=len(self._counts))
             counts[: len(self._counts)] += self._counts
             self._counts = counts
@@ -68,30 +71,30 @@ class RowsToRelease:
             self._pieces = [joined.take(time_order(joined.low))]
 
     def release(self, watermark: int) -> StretchTable:
-        """Take out the rows that a watermark has passed."""
-        released = [EMPTY]
-        waiting: list[StretchTable] = []
-        for piece in self._pieces:
+        """Remove the rows before a watermark, and return them."""
+        released_parts = [EMPTY]
+        waiting_parts: list[StretchTable] = []
+        for piece in self._pieces:  # sorted by time: released rows come first
             count = int(np.searchsorted(piece.low, watermark, "left"))
-            released.append(piece.take(slice(0, count)))
+            released_parts.append(piece.take(slice(0, count)))
             if count < len(piece):
-                waiting.append(piece.take(slice(count, len(piece))))
-        self._pieces = waiting
-        rows = concat(released)
-        self._counts -= np.bincount(rows.keys, minlength=len(self._counts))
-        return rows
+                waiting_parts.append(piece.take(slice(count, len(piece))))
+        self._pieces = waiting_parts
+        released = concat(released_parts)
+        self._counts -= np.bincount(released.keys, minlength=len(self._counts))
+        return released
 
     def codes(self) -> IntArray:
         """Return the codes of the keys that have such rows, ascending."""
         return np.flatnonzero(self._counts)
 
-    def renumber(self, codes: IntArray) -> None:
-        """Replace the code of each key by the one at its place."""
+    def renumber(self, new_codes: IntArray) -> None:
+        """Replace the code of each key by `new_codes[code]`."""
         present = self.codes()
-        counts = np.zeros(int(codes.max(initial=-1)) + 1, np.int64)
-        counts[codes[present]] = self._counts[present]
+        counts = np.zeros(int(new_codes.max(initial=-1)) + 1, np.int64)
+        counts[new_codes[present]] = self._counts[present]
         self._counts = counts
-        self._pieces = [piece.with_keys(codes[piece.keys]) for piece in self._pieces]
+        self._pieces = [piece.with_keys(new_codes[piece.keys]) for piece in self._pieces]
 
 
 class LastRowsOfKeys:
@@ -109,9 +112,12 @@ class LastRowsOfKeys:
     """
 
     def __init__(self) -> None:
+        """Hold no rows."""
         self._pieces: list[StretchTable] = []
         self._piece_of_key: IntArray = np.empty(0, np.int64)
-        self._dead = 0
+        """For the code of each key the place of the piece with its rows, or `_NO_PIECE`."""
+        self._dead_count = 0
+        """The number of rows of pieces that a later piece has replaced."""
         self.count = 0
         self.first_times: IntArray = np.empty(0, np.int64)
 
@@ -132,20 +138,22 @@ class LastRowsOfKeys:
             codes: The codes of the keys, ascending.
         """
         self._grow(codes)
-        places = self._piece_of_key[codes]
-        tables = [EMPTY]
-        for place in np.unique(places).tolist():
+        pieces_of_keys = self._piece_of_key[codes]
+        tables: list[StretchTable] = []
+        for place in np.unique(pieces_of_keys).tolist():
             if place != _NO_PIECE:
-                tables.append(_rows_of_keys(self._pieces[place], codes[places == place]))
-        rows = concat(tables)
-        return rows.take(stable_order(rows.keys, len(self._piece_of_key))) if len(tables) > 2 else rows
+                tables.append(_rows_of_keys(self._pieces[place], codes[pieces_of_keys == place]))
+        rows = concat([EMPTY, *tables])
+        if len(tables) > 1:  # each table is sorted by key
+            return rows.take(stable_order(rows.keys, len(self._piece_of_key)))
+        return rows
 
-    def replace(self, codes: IntArray, previous: int, rows: StretchTable) -> None:
-        """Replace the rows of some keys.
+    def replace(self, codes: IntArray, previous_count: int, rows: StretchTable) -> None:
+        """Replace the rows of keys.
 
         Args:
             codes: The codes of the keys, ascending.
-            previous: The number of rows that they had.
+            previous_count: The number of rows that these keys had.
             rows: The rows that they have now, at least one each, sorted by key and rank.
         """
         self._grow(codes)
@@ -153,36 +161,37 @@ class LastRowsOfKeys:
         self._pieces.append(rows)
         firsts = np.searchsorted(rows.keys, codes, "left")
         self.first_times[codes] = rows.low[firsts]
-        self.count += len(rows) - previous
-        self._dead += previous
-        if self._dead > self.count or len(self._pieces) > MOST_PIECES:
-            self.table()
+        self.count += len(rows) - previous_count
+        self._dead_count += previous_count
+        if self._dead_count > self.count or len(self._pieces) > MOST_PIECES:
+            self.table()  # joins the pieces
 
     def table(self) -> StretchTable:
-        """Return all rows, sorted by key and rank."""
+        """Return all rows, sorted by key and rank, as the only piece from now on."""
         if len(self._pieces) > 1:
             codes = self.codes()
-            whole = self.of_keys(codes)
-            self._pieces = [whole]
+            rows = self.of_keys(codes)
+            self._pieces = [rows]
             self._piece_of_key[codes] = 0
-            self._dead = 0
+            self._dead_count = 0
         return self._pieces[0] if self._pieces else EMPTY
 
-    def renumber(self, codes: IntArray) -> None:
-        """Replace the code of each key by the one at its place; codes keep their order."""
-        whole = self.table()
-        present = self.codes()
-        first_times = self.first_times[present]
-        size = int(codes.max(initial=-1)) + 1
+    def renumber(self, new_codes: IntArray) -> None:
+        """Replace the code of each key by `new_codes[code]`; the order of keys stays the same."""
+        rows = self.table()
+        present_codes = self.codes()
+        present_new_codes = new_codes[present_codes]
+        first_times = self.first_times[present_codes]
+        size = int(new_codes.max(initial=-1)) + 1
         self._piece_of_key = np.full(size, _NO_PIECE)
         self.first_times = np.full(size, INFINITY)
-        if len(whole):
-            self._pieces = [whole.with_keys(codes[whole.keys])]
-            self._piece_of_key[codes[present]] = 0
-            self.first_times[codes[present]] = first_times
+        if len(rows):
+            self._pieces = [rows.with_keys(new_codes[rows.keys])]
+            self._piece_of_key[present_new_codes] = 0
+            self.first_times[present_new_codes] = first_times
 
     def _grow(self, codes: IntArray) -> None:
-        """Make room for keys."""
+        """Make room for the codes of keys, at least twice as much as there is, so that it is rarely done."""
         missing = int(codes.max(initial=-1)) + 1 - len(self._piece_of_key)
         if missing > 0:
             missing = max(missing, len(self._piece_of_key))
@@ -191,7 +200,12 @@ class LastRowsOfKeys:
 
 
 def _rows_of_keys(piece: StretchTable, codes: IntArray) -> StretchTable:
-    """Return the rows of some keys of a piece that is sorted by key, and has rows of each of them."""
+    """Return the rows of selected keys.
+
+    Args:
+        piece: A piece, which is sorted by key.
+        codes: The codes of the keys, each of which has rows in the piece.
+    """
     firsts = np.searchsorted(piece.keys, codes, "left")
     counts = np.searchsorted(piece.keys, codes, "right") - firsts
     if int(counts.sum()) == len(piece):
@@ -219,7 +233,7 @@ class RankedStore(ArrayStore):
 
         Args:
             states: The states of each module whose state goes on from window to window; none of others.
-            with_late_rows: True if rows lie beside what arrives, in case they are late.
+            with_late_rows: True if blobs have the rows beside their stretches, because late rows are kept.
         """
         super().__init__(ColumnFormat(parts={RANK: COUNTED}), with_rows=with_late_rows)
         self.waiting = RowsToRelease()
@@ -250,26 +264,34 @@ class RankedStore(ArrayStore):
         """Return the codes of the keys of which it holds something, ascending."""
         return np.union1d(self.waiting.codes(), self.in_windows.codes())
 
-    def renumber(self, codes: IntArray) -> None:
-        """Replace the code of each key by the one at its place."""
-        self.waiting.renumber(codes)
-        self.in_windows.renumber(codes)
+    def renumber(self, new_codes: IntArray) -> None:
+        """Replace the code of each key by `new_codes[code]`."""
+        self.waiting.renumber(new_codes)
+        self.in_windows.renumber(new_codes)
         for states in self.states:
-            states.renumber(codes)
+            states.renumber(new_codes)
 
     def read(self, entries: Sequence[LogEntry]) -> tuple[StretchTable, StretchTable]:
-        """Return the rows in windows when a log was last written anew, by key and rank, and the rows that came since.
+        """Read the rows of a log.
 
         Args:
             entries: The log.
+
+        Returns:
+            The rows that were in windows when the log was last written anew, by key and rank; and the rows that came
+            since then, or waited then.
         """
         in_windows = [EMPTY]
         came_since = [EMPTY]
         for table in self.codec.read_stretches(entries):
-            tables = in_windows if RANK in table.parts else came_since
-            tables.append(table)
-        ranked = concat(in_windows)  # entry by entry, as they were written
-        return ranked.take(stable_order(ranked.keys, len(self.keys))), concat(came_since)
+            if RANK in table.parts:
+                in_windows.append(table)
+            else:
+                came_since.append(table)
+        ranked = concat(in_windows)
+        # A key's rows may lie in several entries, which were written in the order of ranks: the sort keeps that order.
+        by_key = stable_order(ranked.keys, len(self.keys))
+        return ranked.take(by_key), concat(came_since)
 
     def clear(self) -> None:
         """Forget all rows: the stream has ended."""
@@ -284,19 +306,25 @@ class RankedStore(ArrayStore):
         for table in self.unwritten:
             log.append(self.codec.write(table))
         self.unwritten = ()
-        log.tidy(self, self.codec.size_of(len(self)), self._whole_entries)
+        log.tidy(self, self.codec.size_of(len(self)), self._all_entries)
 
     def compact(self, entries: Sequence[LogEntry], first_live: int = EARLIEST) -> list[Entry]:
-        """Merge log entries into as few as possible: those of rows as they came, as others are not merged."""
+        """Merge the log entries of batches into as few as possible.
+
+        Those of a log that was written anew are full, and are not merged: so all of these have the parts of rows that
+        came.
+        """
         del first_live
         return self.codec.write(concat(self.codec.read_stretches(entries)))
 
-    def _whole_entries(self) -> list[Entry]:
-        """Encode all rows as log entries, without what is computed of them."""
+    def _all_entries(self) -> list[Entry]:
+        """Encode all rows as log entries, to write the log anew."""
         entries: list[Entry] = []
-        whole = self.in_windows.table()
-        if len(whole):
-            entries += self.codec.write(replace(whole, parts={part: whole.parts[part] for part in (ROWS, RANK)}))
+        in_windows = self.in_windows.table()
+        if len(in_windows):
+            # Without their lifted components, which `restore` computes again.
+            parts = {part: in_windows.parts[part] for part in (ROWS, RANK)}
+            entries += self.codec.write(replace(in_windows, parts=parts))
         waiting = concat([EMPTY, *self.waiting.tables()])
         if len(waiting):
             entries += self.codec.write(waiting)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -38,71 +39,97 @@ class RowSequence:
     def by_columns(
         cls, places: Sequence[int], values_of: Callable[[pa.ChunkedArray], list[Any]] = values_in
     ) -> RowSequence:
-        """Return the sequence by the columns at some places of the input.
+        """Return the sequence that orders rows of one time by columns of the input.
 
         Args:
-            places: The places, the first one first.
+            places: The places of the columns, the one that decides first being the first.
             values_of: Returns the values of an input column.
         """
         return cls([f"i{place}" for place in places], values_of)
 
     def sorted(self, rows: StretchTable) -> StretchTable:
-        """Sort rows, of which each is a stretch."""
+        """Sort rows by key, by time, by the columns of the sequence, and at last by content.
+
+        Args:
+            rows: The rows, each a stretch of one tick.
+        """
         by_time = rows.take(time_order(rows.low))
-        in_order = by_time.take(stable_order(by_time.keys, int(by_time.keys.max(initial=0)) + 1))
-        follows = (in_order.keys[1:] == in_order.keys[:-1]) & (in_order.low[1:] == in_order.low[:-1])
-        if not follows.any():
+        key_limit = int(by_time.keys.max(initial=0)) + 1
+        in_order = by_time.take(stable_order(by_time.keys, key_limit))  # rows of a key stay in the order of time
+
+        # Only rows that have one key and one time need a look at their columns.
+        is_tied = (in_order.keys[1:] == in_order.keys[:-1]) & (in_order.low[1:] == in_order.low[:-1])
+        if not is_tied.any():
             return in_order
         order = np.arange(len(in_order))
-        tied, groups = _groups(follows)
-        order[tied] = tied[self._order_of_ties(in_order.take(tied), groups)]
+        tied_places, groups = _tied_rows(is_tied)
+        order[tied_places] = tied_places[self._order_of_ties(in_order.take(tied_places), groups)]
         return in_order.take(order)
 
     def _order_of_ties(self, rows: StretchTable, groups: IntArray) -> IntArray:
-        """Return the places of rows in their order, group by group of those that have one key and time."""
+        """Return the places of rows in their order, group by group.
+
+        Args:
+            rows: The rows.
+            groups: The group of each row: rows of one group have one key and one time.
+        """
         table = rows.parts[ROWS].table
         ranks = [_ranks(table.column(column)) for column in self.columns]
-        order = np.lexsort((*reversed(ranks), groups))
-        follows = groups[order][1:] == groups[order][:-1]
+        order = np.lexsort((*reversed(ranks), groups))  # the last key of `lexsort` decides first
+
+        # Rows that are equal in all these columns are ordered by their content.
+        is_tied = groups[order][1:] == groups[order][:-1]
         for column_ranks in ranks:
-            follows &= column_ranks[order][1:] == column_ranks[order][:-1]
-        if follows.any():
-            alike, groups_alike = _groups(follows)
-            order[alike] = order[alike][self._order_by_content(table.take(arrow_array(order[alike])), groups_alike)]
+            is_tied &= column_ranks[order][1:] == column_ranks[order][:-1]
+        if is_tied.any():
+            tied_places, tied_groups = _tied_rows(is_tied)
+            tied_rows = order[tied_places]
+            content_order = self._order_by_content(table.take(arrow_array(tied_rows)), tied_groups)
+            order[tied_places] = tied_rows[content_order]
         return order
 
     def _order_by_content(self, table: pa.Table, groups: IntArray) -> IntArray:
-        """Return the places of rows by their values, group by group."""
+        """Return the places of rows in the order of their values, group by group.
+
+        Args:
+            table: The rows, group by group.
+            groups: The group of each row.
+        """
         contents = list(zip(*map(self.values_of, table.columns), strict=True))
-        starts = np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))
+        starts = np.flatnonzero(np.append(True, groups[1:] != groups[:-1])).tolist()
         order: list[int] = []
-        for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(groups)], strict=True):
+        for start, stop in pairwise([*starts, len(groups)]):
             order += sorted_by_value(range(start, stop), contents.__getitem__)
         return np.array(order)
 
 
 def time_order(times: IntArray) -> IntArray | slice:
-    """Return the places of times in their order; a slice of all of them if they are in it already."""
+    """Return the places of times from the earliest to the latest; a slice of all if they are in that order already."""
     if (times[1:] >= times[:-1]).all():
         return slice(None)
     first = int(times.min())
     span = int(times.max()) - first + 1
-    return np.argsort(times, kind="stable") if span > LARGEST_CODE else stable_order(times - first, span)
+    if span > LARGEST_CODE:
+        return np.argsort(times, kind="stable")
+    return stable_order(times - first, span)
 
 
-def _groups(follows: BoolArray) -> tuple[IntArray, IntArray]:
-    """Return the places of rows that have others of their group beside them, and the group of each of these.
+def _tied_rows(is_tied: BoolArray) -> tuple[IntArray, IntArray]:
+    """Return the places of the rows that are tied with another row, and for each of them the number of its group.
 
     Args:
-        follows: For each row but the first, True if it is in the group of the row before it.
+        is_tied: For each row after the first, whether it is tied with the row before it. Tied neighbours are a group.
     """
-    is_in = np.append(False, follows) | np.append(follows, False)
-    groups = np.cumsum(~np.append(False, follows))
-    places = np.flatnonzero(is_in)
+    is_tied_with_previous = np.append(False, is_tied)
+    is_tied_with_next = np.append(is_tied, False)
+    groups = np.cumsum(~is_tied_with_previous)
+    places = np.flatnonzero(is_tied_with_previous | is_tied_with_next)
     return places, groups[places]
 
 
 def _ranks(column: pa.ChunkedArray) -> IntArray:
-    """Return numbers in the order of the values of a column; null comes first."""
+    """Return numbers in the order of the values of a column; equal values have one number, and null comes first."""
     ranks: IntArray = numpy_array(pc.rank(column, sort_keys="ascending", tiebreaker="dense")).astype(np.int64)
-    return np.where(flags(column.is_null()), 0, ranks) if column.null_count else ranks
+    if not column.null_count:
+        return ranks
+    return np.where(flags(column.is_null()), 0, ranks)

@@ -109,27 +109,27 @@ def backtest(
     """Run a recorded query, or a query over tables in this process, with other versions of modules, and compare.
 
     The rows are read once, micro-batch by micro-batch, and each micro-batch is evaluated for both versions: over the
-    same windows, under the same progress, with the restarts that the recording has. Each version has the evaluator that
-    is right for it. Compared are the results that are there in the end, net of revisions and retractions, before
-    `select` and `where` of the query: by key and window, the columns of the replaced modules alone.
+    same windows, under the same progress, with the restarts that the recording has. The planner chooses the evaluator
+    of each version. Both get their columns in the types in which they came to the old version.
 
-    Both versions get the columns in the types in which they came to the old one.
+    The results that are there in the end are compared, net of revisions and retractions, before `select` and `where` of
+    the query. They are matched by key and window, and only the columns of the replaced modules are compared.
 
     Args:
         source: The recording; or a query over tables in this process, which is recorded for this.
-        modules: By the name of a module of the query, its new version: a class, the call of one, or a module where a
-            parameter is no plain data. It may have another name.
+        modules: The new version of a module by the name of the old one: a class, the call of one, or the module itself
+            if a parameter is no plain data. It may have another name.
         fail_if: A condition in DuckDB's SQL over a difference: over `old`, `new`, `key`, `window` and the other columns
             of `differences` but `column`. `failing` has the differences that meet it.
 
     Returns:
-        The comparison: `differing` says how many results differ, `differences` has them as a table, `columns` the
-        summary of each column, `old` and `new` what each version cost.
+        The comparison. `differing` is the number of results that differ, and `differences` a table of them. `columns`
+        has a summary of each column, `old` and `new` have the cost of each version.
 
     Raises:
         RecordingError: The query has no module of a name, or the new one cannot run in it.
         QueryError: The query is one on Spark; or the condition cannot be evaluated.
-        ModuleFailedError: A module raised an exception; the message says of which version.
+        ModuleFailedError: A module raised an exception; the message names its version.
 
     Cost: that of the query in one thread, once for each version; the results of both on disk, and the rows of one
     micro-batch and the differences in memory.
@@ -159,8 +159,9 @@ def backtest(
             if fail_if:
                 _check_condition(fail_if, columns, old_run.task.results, new_run.task.results, folder)
             rows = _run_both(recording, old_run, new_run)
-            since = _last_incomplete_start(recording)
-            results = columns.of_results(old_run.results(since), new_run.results(since))
+            last_incomplete_start = _last_incomplete_start(recording)
+            old_results = old_run.results(last_incomplete_start)
+            results = columns.of_results(old_results, new_run.results(last_incomplete_start))
             comparison = compare(results, folder)
 
         return Backtest(
@@ -218,7 +219,7 @@ class _ComparedColumns:
     """The columns of the results of two versions, by what they are for.
 
     Attributes:
-        modules: The places of the replaced modules among those of the query.
+        modules: The places of the replaced modules among the modules of the query.
         keys: The names of the key columns.
         identifying: The names of the other columns that identify a result: the window, say.
         values: The names of the columns that are compared.
@@ -386,9 +387,9 @@ def _notes(
             yield column.type_change
     for name in columns.uncompared:
         yield f"only one version returns {name}, which is not compared"
-    since = _last_incomplete_start(recording)
-    if since is not None:
-        start = old.plan.words.axis.spell(since)
+    last_incomplete_start = _last_incomplete_start(recording)
+    if last_incomplete_start is not None:
+        start = old.plan.words.axis.spell(last_incomplete_start)
         yield f"results that begin at {start} or before are not compared: rows of them are not in the recording"
     windows_open = recording.batches[-1].metrics.get("windows_open", 0) if recording.batches else 0
     if windows_open and not recording.batches[-1].is_end:

@@ -30,7 +30,7 @@ _NUMBER: Final = "DOUBLE"
 _TEXT: Final = "VARCHAR"
 
 _LARGEST_FIRST: Final = "abs(difference) DESC NULLS LAST, kind"
-"""The order of differences: by size, and those without one last."""
+"""The order of differences: by size, and differences without a size last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,19 +221,19 @@ def _pair_differing_rows(connection: duckdb.DuckDBPyConnection, results: Compare
     The columns `m0`, `m1`, ... identify the result. `old0`, `new0`, ... have the values of the two versions, and
     `in_old` and `in_new` say which versions have the result.
     """
-    matched = [quoted(name) for name in (*results.keys, *results.identifying)]
-    matched_names = [f"m{place}" for place, _ in enumerate(matched)]
+    identifying_names = [quoted(name) for name in (*results.keys, *results.identifying)]
+    matched_names = [f"m{place}" for place, _ in enumerate(identifying_names)]
     value_names = [f"v{place}" for place, _ in enumerate(results.values)]
     for side, other in (("old", "new"), ("new", "old")):
-        rows = _rows(results, side, matched)
-        other_rows = _rows(results, other, matched)
+        rows = _rows(results, side, identifying_names)
+        other_rows = _rows(results, other, identifying_names)
         connection.execute(f"CREATE TEMP TABLE only_{side} AS {rows} EXCEPT ALL {other_rows}")
 
     # An operator may return several rows for a window. The first of the rows that only the old version has is paired
     # with the first of the new version, and so on.
     same_result = ", ".join(matched_names)
     number = f"row_number() OVER (PARTITION BY {same_result} ORDER BY {', '.join(value_names)})"
-    numbered = " UNION ALL ".join(
+    numbered_rows = " UNION ALL ".join(
         f"SELECT *, {number} AS place, '{side}' AS side FROM only_{side}" for side in ("old", "new")
     )
     values: list[str] = []
@@ -243,19 +243,19 @@ def _pair_differing_rows(connection: duckdb.DuckDBPyConnection, results: Compare
     presence = "bool_or(side = 'old') AS in_old, bool_or(side = 'new') AS in_new"
     connection.execute(
         f"CREATE TEMP TABLE pairs AS SELECT {same_result}, {', '.join(values)}, {presence} "
-        f"FROM ({numbered}) GROUP BY {same_result}, place"
+        f"FROM ({numbered_rows}) GROUP BY {same_result}, place"
     )
 
 
-def _rows(results: ComparedResults, side: str, matched: Sequence[str]) -> str:
+def _rows(results: ComparedResults, side: str, identifying_names: Sequence[str]) -> str:
     """Return the SQL for the rows of a version, with values in the types in which they are compared.
 
     Args:
         results: The results of both versions.
         side: The version, `old` or `new`.
-        matched: The quoted names of the columns that identify a result.
+        identifying_names: The quoted names of the columns that identify a result.
     """
-    columns = [f"{name} AS m{place}" for place, name in enumerate(matched)]
+    columns = [f"{name} AS m{place}" for place, name in enumerate(identifying_names)]
     for place, name in enumerate(results.values):
         common_type = _common_type(results.old.schema.field(name).type, results.new.schema.field(name).type)
         value = quoted(name) if common_type is None else f"CAST({quoted(name)} AS {common_type})"

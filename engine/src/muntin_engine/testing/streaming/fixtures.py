@@ -11,7 +11,7 @@ import pytest
 
 from muntin.errors import QueryError
 from muntin_engine.backends.planning.needs_spark import NeedsSparkError
-from muntin_engine.needed import needed
+from muntin_engine.needed import required_module
 from muntin_engine.testing.streaming.job import ROWS, JobFunction, StreamingJob, of_named_streams
 from muntin_engine.testing.streaming.needs_of_spark import need_of_spark
 
@@ -48,7 +48,7 @@ def muntin_spark() -> Iterator[SparkSession]:
 
     A test suite that has a session of its own defines this fixture anew.
     """
-    needed("pyspark", "a streaming job on Spark", "spark")
+    required_module("pyspark", feature="a streaming job on Spark", extra="spark")
     from muntin_engine.backends.spark.session.local import local_session, stop_session
 
     spark = local_session("muntin tests")

@@ -109,10 +109,13 @@ class JobInProcess(StreamingJob):
     def _add_rows(self, query: PlannedQuery, output: BatchOutput) -> None:
         """Keep the rows of each output of a micro-batch, as a test compares them."""
         for name in OUTPUTS:
+            # `select()` and `where()` of a query apply to its results alone.
+            if name == RESULTS:
+                tables = [selected(table, query.selection) for table in output.tables[name]]
+            else:
+                tables = [table.cast(refused_schema(query)) for table in output.tables[name]]
             rows: list[Row] = []
-            for table in output.tables[name]:
-                is_result = name == RESULTS
-                typed_table = selected(table, query.selection) if is_result else table.cast(refused_schema(query))
-                rows += map(plain_row, typed_table.to_pylist())
+            for table in tables:
+                rows += map(plain_row, table.to_pylist())
             self._rows_by_batch[name][self._batch_count] = rows
         self._batch_count += 1

@@ -166,13 +166,13 @@ def _json_of(value: Any) -> Any:
 
 @contextmanager
 def setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
-    """Change a setting of a session for a while."""
+    """Give a setting of a session another value within the block."""
     previous = spark.conf.get(name, None)
     spark.conf.set(name, value)
     try:
         yield
     finally:
-        if previous is None:
+        if previous is None:  # it was not set
             spark.conf.unset(name)
         else:
             spark.conf.set(name, previous)

@@ -117,6 +117,7 @@ class _AllModules(PickledAsRecipe):
         return total
 
     def _create_state(self, *window: Window) -> object:
+        """Return a list with a new state of each aggregate."""
         return [module.create_state(*self._window_for(module, window)) for module in self._modules]
 
     def _add_events(self, state: object, members: Sequence[object], *window: Window) -> object:
@@ -126,10 +127,12 @@ class _AllModules(PickledAsRecipe):
         return self._each("remove_events", state, members, window)
 
     def _combine(self, state: Any, other: Any) -> object:
+        """Return the list of each aggregate's states combined."""
         parts = zip(self._modules, state, other, strict=True)
         return [module.combine(module_state, other_state) for module, module_state, other_state in parts]
 
     def _deduct(self, state: Any, other: Any) -> object:
+        """Return the list of each aggregate's first state without its second one."""
         parts = zip(self._modules, state, other, strict=True)
         return [module.deduct(module_state, other_state) for module, module_state, other_state in parts]
 
@@ -286,8 +289,9 @@ def _methods(parts: Mapping[str, type[Module]], *, is_incremental: bool) -> dict
     def all_have(name: str) -> bool:
         return all(hasattr(cls, name) for cls in parts.values())
 
-    # One aggregate without a method takes it from all: the engine calls it for the whole.
-    names = [name for name in (METHODS if is_incremental else ("compute_result",)) if all_have(name)]
+    # If one aggregate lacks a method, the whole has none: the engine would call it for all of them.
+    called_methods = METHODS if is_incremental else ("compute_result",)
+    names = [name for name in called_methods if all_have(name)]
     if is_incremental and any(hasattr(cls, "upgrade_state") for cls in parts.values()):
         names.append("upgrade_state")  # it leaves the states of the others as they are
     methods = {name: getattr(_AllModules, f"_{name}") for name in names}
@@ -297,10 +301,12 @@ def _methods(parts: Mapping[str, type[Module]], *, is_incremental: bool) -> dict
 
 
 def _is_upgraded(module: Any, version: str) -> bool:
+    """Return True if a module upgrades the states of a version: they may be those of an older one."""
     return version != module.version and hasattr(module, "upgrade_state")
 
 
 def _has_records(annotation: object) -> bool:
+    """Return True if a type has a dataclass or a named tuple in it, at any depth."""
     cls = get_origin(annotation) or annotation
     return is_dataclass(cls) or hasattr(cls, "_fields") or any(map(_has_records, get_args(annotation)))
 

@@ -142,6 +142,7 @@ class _Catching(Wrapping):
         return _attempt("add_events", self._module.combine, inner_state, other_inner_state)
 
     def _upgrade_state(self, state: Any, version: str, *window: Window) -> object:
+        """Let the wrapped module upgrade its state; an error stays."""
         inner_state, error = state
         if error is not None:
             return state
@@ -161,6 +162,7 @@ class _Catching(Wrapping):
         return Caught(result, None)
 
     def _inner_result(self, *arguments: object) -> object:
+        """Return the result of the wrapped module, or the rows of an operator as a list."""
         result = self._module.compute_result(*arguments)
         return rows_of(result) if self.is_operator else result  # a generator raises its errors here
 
@@ -176,6 +178,7 @@ def _attempt(method: str, call: Callable[..., object], *arguments: object) -> tu
 
 
 def _without_error(row: object) -> object:
+    """Return a row of an operator in the record that has no error; an event keeps its lifetime."""
     if isinstance(row, Event):
         return Event(row.start, row.end, Caught(row.payload, None))
     return Caught(row, None)

@@ -44,6 +44,7 @@ class _Filtering(Counting):
     _spread: ClassVar[Any]
 
     def _inner_members(self, members: Sequence[Any]) -> Sequence[object]:
+        """Return the members whose payload meets the condition."""
         return [member for member in members if self._condition(*self._spread(self._payload_of(member)))]
 
 

@@ -69,6 +69,7 @@ class _GroupingBy(Wrapping):
         return {}
 
     def _add_events(self, state: Any, members: Sequence[Any], *window: Window) -> object:
+        """Add members to the states of their groups; a group that is new gets one."""
         for group, group_members in self._groups(members).items():
             count, group_state = state.get(group) or (0, self._module.create_state(*window))
             added = self._module.add_events(group_state, group_members, *window)
@@ -86,12 +87,14 @@ class _GroupingBy(Wrapping):
         return state
 
     def _combine(self, state: Any, other: Any) -> object:
+        """Combine the states of each group; a group that is new gets one."""
         for group, (other_count, other_state) in other.items():
             count, group_state = state.get(group) or (0, self._module.create_state())
             state[group] = count + other_count, self._module.combine(group_state, other_state)
         return state
 
     def _deduct(self, state: Any, other: Any) -> object:
+        """Deduct the states of the groups of another state; a group that loses its last member goes."""
         for group, (other_count, other_state) in other.items():
             count, group_state = state.pop(group)
             if count > other_count:
@@ -99,6 +102,7 @@ class _GroupingBy(Wrapping):
         return state
 
     def _upgrade_state(self, state: Any, version: str, *window: Window) -> object:
+        """Let the wrapped module upgrade the state of each group."""
         inner_version = self._inner_version(version)
         upgraded: dict[object, object] = {}
         for group, (count, group_state) in state.items():
@@ -106,6 +110,7 @@ class _GroupingBy(Wrapping):
         return upgraded
 
     def _compute_result(self, state_or_members: Any, *window: Window) -> Any:
+        """Return the result of each group, from its state or from its members."""
         if self.is_incremental:
             parts = {group: group_state for group, (_, group_state) in state_or_members.items()}
         else:

@@ -50,9 +50,14 @@ class _Mapping(Delegating):
     _spread: ClassVar[Any]
 
     def _inner_members(self, members: Sequence[Any]) -> Sequence[object]:
+        """Return each member with the value of the function in the place of its payload."""
         function = self._function
         spread = self._spread
-        return [self._with_payload(member, function(*spread(self._payload_of(member)))) for member in members]
+        inner_members: list[object] = []
+        for member in members:
+            value = function(*spread(self._payload_of(member)))
+            inner_members.append(self._with_payload(member, value))
+        return inner_members
 
 
 def mapped_types(

@@ -54,9 +54,11 @@ def _preset(cls: type[Module], /, **parameters: object) -> type[Any]:
         raise ParameterError(cls.name, parameters, str(error), str(signature)) from error
 
     def initialise(self: object, *arguments: object, **query_parameters: object) -> None:
+        """Call the class's own constructor, with the preset parameters as well."""
         cls.__init__(self, *arguments, **query_parameters, **parameters)
 
     def upgrade_state(self: Any, state: Any, version: str, *window: Window) -> Any:
+        """Call the class's own method, with its own part of the version."""
         method: Any = cls.upgrade_state  # type: ignore[attr-defined]  # defined where it is used
         return method(self, state, version.removesuffix(suffix), *window)
 

@@ -55,18 +55,19 @@ class _SkippingNulls(Counting):
         """True for a null, and for a record with a null field."""
         if payload is None:
             return True
-        # Of several inputs, the record that the payload's class says.
+        # With several inputs, the class of the payload says which record it is.
         data_type = self._wrapped.input_field().type
         if isinstance(data_type, OneOf):
-            part = data_type.input_of(payload)
-            if part is not None:
-                data_type = part.type
+            input_field = data_type.input_of(payload)
+            if input_field is not None:
+                data_type = input_field.type
         if not isinstance(data_type, Struct):
             return False
         fields_of = FieldsOf(tuple(field.name for field in data_type.fields))
         return any(value is None for value in fields_of(payload))
 
     def _columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
+        """Return the wrapped module's form on arrays, if that skips nulls as this module does."""
         form: ColumnarAggregate[Any, Any] | None = self._module.columnar_form(replace(reads, is_nullable=False))
         # A form that skips nulls itself is enough; without members the result has to be null, as from `Counting`.
         if form is None or not form.skips_nulls or form.empty_result is not None:

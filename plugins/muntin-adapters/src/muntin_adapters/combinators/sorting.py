@@ -65,6 +65,7 @@ class _Sorting(Wrapping):
         return self  # type: ignore[return-value]  # every base class beside this mixin is a module
 
     def _compute_result(self, members: Sequence[Any], *window: Window) -> Any:
+        """Return the wrapped module's result from members in order; its state, if it has one, is made anew."""
         ordered: Any = sorted_by_value(members, self._sort_value, descending=self._is_descending)
         if not self._module.is_incremental:
             return self._module.compute_result(ordered, *window)
@@ -72,6 +73,7 @@ class _Sorting(Wrapping):
         return self._module.compute_result(state, *window)
 
     def _sort_value(self, member: Any) -> object:
+        """Return the value by which a member is sorted: that of the key, or the payload."""
         payload = self._payload_of(member)
         return payload if self._key is None else self._key(*self._spread(payload))
 

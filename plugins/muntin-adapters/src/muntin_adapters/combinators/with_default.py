@@ -44,6 +44,7 @@ class _WithDefault(Delegating):
     _default: ClassVar[Any]
 
     def _outer_result(self, result: Any) -> object:
+        """Return the default in the place of null, or of no rows."""
         if self.is_operator:
             return list(result) or [self._default]
         return self._default if result is None else result
@@ -60,7 +61,7 @@ class _WithDefault(Delegating):
 
 @records_recipe
 def _with_default(cls: type[Module], value: object) -> type[Any]:
-    """Make the class of a module whose null results are a value instead; so is the result of an empty window."""
+    """Make the class of a module that has a value as its result where it would be null, as in an empty window."""
     payload, _, result = types_of(cls)
     if not cls.is_operator and value is not None:
         result, _ = without_null(result)

@@ -134,9 +134,11 @@ class Delegating(Wrapping):
         return self._module.create_state(*window)
 
     def _add_events(self, state: object, members: Sequence[object], *window: Window) -> object:
+        """Return the wrapped module's state with the inner members added."""
         return self._module.add_events(state, self._inner_members(members), *window)
 
     def _remove_events(self, state: object, members: Sequence[object], *window: Window) -> object:
+        """Return the wrapped module's state with the inner members removed."""
         return self._module.remove_events(state, self._inner_members(members), *window)
 
     def _combine(self, state: object, other: object) -> object:
@@ -146,9 +148,11 @@ class Delegating(Wrapping):
         return self._module.deduct(state, other)
 
     def _upgrade_state(self, state: object, version: str, *window: Window) -> object:
+        """Let the wrapped module upgrade a state of its own earlier version."""
         return self._module.upgrade_state(state, self._inner_version(version), *window)
 
     def _compute_result(self, state_or_members: Any, *window: Window) -> Any:
+        """Return the converted result of the wrapped module, from its state or from the inner members."""
         if not self.is_incremental:
             state_or_members = self._inner_members(state_or_members)
         return self._outer_result(self._module.compute_result(state_or_members, *window))
@@ -164,6 +168,7 @@ class Counting(Wrapping):
         return 0, self._module.create_state(*window)
 
     def _add_events(self, state: Any, members: Sequence[Any], *window: Window) -> object:
+        """Return the state with the inner members added and counted; without any it stays as it is."""
         inner_members = self._inner_members(members)
         if not inner_members:
             return state
@@ -171,20 +176,23 @@ class Counting(Wrapping):
         return count + len(inner_members), self._module.add_events(inner_state, inner_members, *window)
 
     def _remove_events(self, state: Any, members: Sequence[Any], *window: Window) -> object:
+        """Return the state without some inner members; a new state if none is left."""
         inner_members = self._inner_members(members)
         if not inner_members:
             return state
         count, inner_state = state
         if count == len(inner_members):
-            return self._create_state(*window)  # nothing is left, not even the rounding of what was removed
+            return self._create_state(*window)  # a new state has no rounding errors of removed members
         return count - len(inner_members), self._module.remove_events(inner_state, inner_members, *window)
 
     def _combine(self, state: Any, other: Any) -> object:
+        """Return the sum of both counts, and the wrapped module's states combined."""
         count, inner_state = state
         other_count, other_inner_state = other
         return count + other_count, self._module.combine(inner_state, other_inner_state)
 
     def _deduct(self, state: Any, other: Any) -> object:
+        """Return a state without the inner members of another one; a new state if none is left."""
         count, inner_state = state
         other_count, other_inner_state = other
         if count == other_count:
@@ -192,10 +200,12 @@ class Counting(Wrapping):
         return count - other_count, self._module.deduct(inner_state, other_inner_state)
 
     def _upgrade_state(self, state: Any, version: str, *window: Window) -> object:
+        """Keep the count, and let the wrapped module upgrade its state."""
         count, inner_state = state
         return count, self._module.upgrade_state(inner_state, self._inner_version(version), *window)
 
     def _compute_result(self, state_or_members: Any, *window: Window) -> Any:
+        """Return the wrapped module's result if there are inner members: else null, or no rows."""
         if self.is_incremental:
             count, inner = state_or_members
         else:
@@ -222,7 +232,7 @@ def module_class(module: str | type[Module]) -> type[Module]:
 
 
 def base_of(cls: type[Module]) -> Any:
-    """Return which of the four base classes a module has; the columnar base counts as an incremental aggregate.
+    """Return the one of the four base classes that a module has; a columnar one counts as an incremental aggregate.
 
     Raises:
         ModuleDefinitionError: The module follows rows or a stream, and has none of the four.

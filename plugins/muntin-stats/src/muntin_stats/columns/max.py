@@ -40,11 +40,11 @@ class ColumnarMax(ColumnarAggregate[T, T], Generic[T]):
         return components["largest"]
 
 
-class ColumnarMaxOfArray(ColumnarMax[float | None]):
+class ColumnarMaxOfFloats(ColumnarMax[float | None]):
     """`Max` of floats on arrays.
 
     Example:
-        >>> largest = ColumnarMaxOfArray()
+        >>> largest = ColumnarMaxOfFloats()
         >>> largest.compute_result(largest.add_events(largest.create_state(), [1.0, None, 9.0]))
         9.0
     """
@@ -95,7 +95,7 @@ class ColumnarMaxOfTimedeltas(ColumnarMax[timedelta | None]):
 FORMS: Final[Mapping[ScalarKind, type[ColumnarMax[Any]]]] = {
     ScalarKind.BOOLEAN: ColumnarMaxOfBooleans,
     ScalarKind.INTEGER: ColumnarMaxOfIntegers,
-    ScalarKind.FLOAT: ColumnarMaxOfArray,
+    ScalarKind.FLOAT: ColumnarMaxOfFloats,
     ScalarKind.DATE: ColumnarMaxOfDates,
     ScalarKind.TIMESTAMP: ColumnarMaxOfDatetimes,
     ScalarKind.INTERVAL: ColumnarMaxOfTimedeltas,

@@ -40,11 +40,11 @@ class ColumnarMin(ColumnarAggregate[T, T], Generic[T]):
         return components["smallest"]
 
 
-class ColumnarMinOfArray(ColumnarMin[float | None]):
+class ColumnarMinOfFloats(ColumnarMin[float | None]):
     """`Min` of floats on arrays.
 
     Example:
-        >>> smallest = ColumnarMinOfArray()
+        >>> smallest = ColumnarMinOfFloats()
         >>> smallest.compute_result(smallest.add_events(smallest.create_state(), [1.0, None, 9.0]))
         1.0
     """
@@ -95,7 +95,7 @@ class ColumnarMinOfTimedeltas(ColumnarMin[timedelta | None]):
 FORMS: Final[Mapping[ScalarKind, type[ColumnarMin[Any]]]] = {
     ScalarKind.BOOLEAN: ColumnarMinOfBooleans,
     ScalarKind.INTEGER: ColumnarMinOfIntegers,
-    ScalarKind.FLOAT: ColumnarMinOfArray,
+    ScalarKind.FLOAT: ColumnarMinOfFloats,
     ScalarKind.DATE: ColumnarMinOfDates,
     ScalarKind.TIMESTAMP: ColumnarMinOfDatetimes,
     ScalarKind.INTERVAL: ColumnarMinOfTimedeltas,

@@ -256,7 +256,7 @@ def _lacks(is_tested: Callable[[Component], bool], fault: str) -> Reason:
     return reason
 
 
-_LIFTS_NOTHING: Final = _lacks(lambda part: part.is_lifted, "counts, and lifts nothing")
+_LIFTS_NOTHING: Final = _lacks(lambda component: component.is_lifted, "counts, and lifts nothing")
 
 
 class LiftingLaws(ArrayLaws):
@@ -321,13 +321,13 @@ class LiftingLaws(ArrayLaws):
                 groups.append(payloads)
         if not groups:
             return
-        alone: list[Any] = []
+        results_alone: list[Any] = []
         for group in groups:
-            alone += subject.compute(subject.windows([group]), 1)
+            results_alone += subject.compute(subject.windows([group]), 1)
         together = subject.compute(subject.windows(groups), len(groups))
-        trial.expect_same(("windows one by one", alone), ("together", together))
+        trial.expect_same(("windows one by one", results_alone), ("together", together))
         backwards = subject.compute(subject.windows(groups[::-1]), len(groups))
-        trial.expect_same(("windows one by one", alone), ("together", backwards[::-1]))
+        trial.expect_same(("windows one by one", results_alone), ("together", backwards[::-1]))
 
     @law("make new arrays: payloads * 2, not payloads *= 2; numpy.sort(payloads), not payloads.sort()")
     def test_arrays_are_read_only(self, trial: ModuleTrial) -> None:
@@ -342,10 +342,10 @@ class LiftingLaws(ArrayLaws):
         arrays = columns.arrays_of(subject.form, subject.reads, payloads)
         with _protected(trial, "lift", arrays), on_arrays("lift", None):
             contributions(subject.form, arrays, len(payloads))
-        for name, part, values in subject.values(payloads, _has_function):
+        for name, component, values in subject.values(payloads, _has_function):
             operands = {"first": values.copy(), "second": values[::-1].copy()}
             with _protected(trial, f"the function of {name!r}", operands):
-                subject.merge(part, operands["first"], operands["second"], remedy=None)
+                subject.merge(component, operands["first"], operands["second"], remedy=None)
         components = subject.windows([payloads])
         with _protected(trial, "compute_results", components):
             subject.compute(components, 1, remedy=None)
@@ -353,15 +353,15 @@ class LiftingLaws(ArrayLaws):
 
 def _layout(subject: ArraySubject) -> list[str]:
     """Return a line for each component of the aggregate: its name, its type and how its values are merged."""
-    return [f"{name}: {_spell(part)}" for name, part in subject.components().items()]
+    return [f"{name}: {_spell(component)}" for name, component in subject.components().items()]
 
 
-def _spell(part: Component) -> str:
+def _spell(component: Component) -> str:
     """Describe a component in one line, for reports."""
-    functions = [name for name in ("function", "inverse") if getattr(part, name) is not None]
-    shape = f" of the shape {part.shape}" if part.shape else ""
+    functions = [name for name in ("function", "inverse") if getattr(component, name) is not None]
+    shape = f" of the shape {component.shape}" if component.shape else ""
     with_functions = f" with a {' and '.join(functions)}" if functions else ""
-    return f"{part.merge.name} {part.dtype}{shape} from {part.identity!r}{with_functions}"
+    return f"{component.merge.name} {component.dtype}{shape} from {component.identity!r}{with_functions}"
 
 
 def _protected(trial: ModuleTrial, method: str, arrays: object) -> AbstractContextManager[None]:
@@ -385,55 +385,57 @@ class MergingLaws(ArrayLaws):
         It is tried for components with a function of their own.
         """
         subject = self.arrays(trial)
-        for name, part, values in subject.values(subject.payloads_read(trial.members()), _has_function):
+        for name, component, values in subject.values(subject.payloads_read(trial.members()), _has_function):
             second_values = _rotated(trial, values)
-            together = subject.merge(part, values, second_values)
-            alone: list[Any] = []
+            together = subject.merge(component, values, second_values)
+            merged_alone: list[Any] = []
             for place in range(len(values)):
                 pair = slice(place, place + 1)
-                alone.append(subject.merge(part, values[pair], second_values[pair])[0].tolist())
-            _expect_same(trial, name, ("pairs alone", alone), ("together", together.tolist()))
+                merged_alone.append(subject.merge(component, values[pair], second_values[pair])[0].tolist())
+            _expect_same(trial, name, ("pairs alone", merged_alone), ("together", together.tolist()))
 
     @law("merge by a function for which (a + b) + c is a + (b + c)", does_not_apply=_NEEDS_FUNCTION)
     def test_merging_is_associative(self, trial: ModuleTrial) -> None:
         """It does not matter which two of three values are merged first."""
         subject = self.arrays(trial)
-        for name, part, a in subject.values(subject.payloads_read(trial.members()), _has_function):
+        for name, component, a in subject.values(subject.payloads_read(trial.members()), _has_function):
             b = _rotated(trial, a)
             c = _rotated(trial, a)
-            left = subject.merge(part, subject.merge(part, a, b), c)
-            right = subject.merge(part, a, subject.merge(part, b, c))
+            left = subject.merge(component, subject.merge(component, a, b), c)
+            right = subject.merge(component, a, subject.merge(component, b, c))
             _expect_same(trial, name, ("(1+2)+3", left.tolist()), ("1+(2+3)", right.tolist()))
 
     @law("merge by a function for which a + b is b + a", does_not_apply=_NEEDS_FUNCTION)
     def test_merging_is_commutative(self, trial: ModuleTrial) -> None:
         """It does not matter which of two values comes first."""
         subject = self.arrays(trial)
-        for name, part, a in subject.values(subject.payloads_read(trial.members()), _has_function):
+        for name, component, a in subject.values(subject.payloads_read(trial.members()), _has_function):
             b = _rotated(trial, a)
-            merged = subject.merge(part, a, b).tolist()
-            swapped = subject.merge(part, b, a).tolist()
+            merged = subject.merge(component, a, b).tolist()
+            swapped = subject.merge(component, b, a).tolist()
             _expect_same(trial, name, ("1+2", merged), ("2+1", swapped))
 
     @law(
         "give the component the identity that changes nothing when merged, on either side",
-        does_not_apply=_lacks(lambda part: part.merge is not Merge.COLLECT, "has no component that is merged"),
+        does_not_apply=_lacks(
+            lambda component: component.merge is not Merge.COLLECT, "has no component that is merged"
+        ),
     )
     def test_merging_has_an_identity(self, trial: ModuleTrial) -> None:
         """Merging with the identity of a component, on either side, changes nothing."""
         subject = self.arrays(trial)
-        for name, part, values in subject.values(subject.payloads_read(trial.members()), lambda part: True):
+        for name, component, values in subject.values(subject.payloads_read(trial.members()), lambda component: True):
             with on_arrays("the identity of a component"):
-                identity_values = identities(part, len(values))
+                identity_values = identities(component, len(values))
             alone = ("alone", values.tolist())
-            behind = subject.merge(part, values, identity_values)
+            behind = subject.merge(component, values, identity_values)
             _expect_same(trial, name, ("identity behind", behind.tolist()), alone)
-            before = subject.merge(part, identity_values, values)
+            before = subject.merge(component, identity_values, values)
             _expect_same(trial, name, ("identity before", before.tolist()), alone)
 
     @law(
         "give no inverse, unless it is exact for all values: that of a sum of floats is not",
-        does_not_apply=_lacks(lambda part: part.has_inverse, "has no component with an inverse"),
+        does_not_apply=_lacks(lambda component: component.has_inverse, "has no component with an inverse"),
     )
     def test_inverse_undoes_merging(self, trial: ModuleTrial) -> None:
         """Merging a value and taking it out again leaves the other one as it was, to the last bit.
@@ -442,11 +444,11 @@ class MergingLaws(ArrayLaws):
         """
         subject = self.arrays(trial)
         payloads = subject.payloads_read(trial.members()) + self._rounded_floats(trial)
-        for name, part, a in subject.values(payloads, lambda part: part.has_inverse):
+        for name, component, a in subject.values(payloads, lambda component: component.has_inverse):
             b = _rotated(trial, a)
-            undo = inverter(part)
+            undo = inverter(component)
             assert undo is not None, "only components with an inverse are tested"
-            merged = subject.merge(part, a, b)
+            merged = subject.merge(component, a, b)
             with on_arrays("the inverse of a component"):
                 undone = undo(merged, b)
             if not _same_bits(a, undone):

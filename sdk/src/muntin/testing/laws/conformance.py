@@ -78,11 +78,11 @@ def _try(tried_law: Law, attempt: Callable[[Any], None]) -> None:
     Hypothesis may wrap that failure, or find it flaky: the report is the law's own.
     """
     __tracebackhide__ = True
-    # Hypothesis calls `example` again and again with smaller data; the last failure is the smallest.
+    # Hypothesis calls `example` again and again with smaller data; the last failure is the smallest. It draws by the
+    # source of `example`, so each law has other streams when that changes.
     failures: list[LawError] = []
 
     def example(data: object) -> None:
-        """Attempt the law on one draw of data, and keep the failure."""
         try:
             attempt(data)
         except LawError as failure:
@@ -91,7 +91,8 @@ def _try(tried_law: Law, attempt: Callable[[Any], None]) -> None:
 
     try:
         if tried_law.is_random:
-            settings_of(tried_law)(given(st.data())(example))()
+            test = settings_of(tried_law)(given(st.data())(example))
+            test()
         else:
             example(None)
     except Exception:
@@ -231,7 +232,8 @@ def _laws(cls: type[Conformance]) -> dict[str, Any]:
 
 def _check_override(cls: type[Conformance], name: str) -> None:
     """Refuse an attribute of a laws class that replaces a law, unless it is marked as known to be broken."""
-    is_law = any(hasattr(vars(parent).get(name), "law") for parent in cls.__mro__[1:])
+    inherited = [vars(parent).get(name) for parent in cls.__mro__[1:]]
+    is_law = any(hasattr(attribute, "law") for attribute in inherited)
     marks = getattr(vars(cls)[name], "pytestmark", [])
     is_excused = any(mark.name == "xfail" and mark.kwargs.get("reason") for mark in marks)
     if is_law and not is_excused:

@@ -80,7 +80,7 @@ class FollowingTrial(Trial):
     _raised = "a handler"
 
     def __init__(self, law: Law, laws: Any, data: object) -> None:
-        """Prepare an attempt."""
+        """Prepare an attempt; the arguments are those of `Trial`."""
         super().__init__(law, laws, data)
         # A class that is not complete may have no types yet; the law that says so draws nothing.
         self._records = records_in(self.tested.state_type()) if law.is_random else frozenset()
@@ -164,7 +164,7 @@ class RowOperatorTrial(FollowingTrial):
     """Draws windows and rows: their times, the values that the windows read, and the payloads."""
 
     def __init__(self, law: Law, laws: Any, data: object) -> None:
-        """Prepare an attempt, and draw the windows."""
+        """Prepare an attempt, and draw the windows; the arguments are those of `Trial`."""
         super().__init__(law, laws, data)
         if law.is_random:
             self._windows = self.draw(st.sampled_from(laws.windows))
@@ -179,7 +179,8 @@ class RowOperatorTrial(FollowingTrial):
             values = tuple(self.draw(self.laws.values) for _ in self._windows.reads)
             payload = self.draw(self.laws._payload_strategy())
             rows.append(FollowedRow(time, values, payload))
-            self.stream.append(Bar(f"row{label}", time, time + 1, ", ".join(map(repr, (payload, *values)))))
+            text = ", ".join(map(repr, (payload, *values)))
+            self.stream.append(Bar(f"row{label}", time, time + 1, text))
         return rows
 
     def run(self, *, forgets: bool) -> RowOperatorRun:
@@ -234,17 +235,17 @@ class StreamOperatorTrial(FollowingTrial):
         self.call(self._raised, follow, remedy=ANY_PAYLOAD)
         return run
 
-    def wakes_itself_at_each_tick(self, events: Sequence[FollowedEdge], most: int) -> bool:
-        """Return True if the module, after the events, is woken at a number of ticks in a row."""
+    def wakes_itself_at_each_tick(self, events: Sequence[FollowedEdge], ticks_in_a_row: int) -> bool:
+        """Return True if the module, after the events, is woken at `ticks_in_a_row` neighbouring ticks."""
         run = StreamOperatorRun(self.tested)
         times: list[int] = []
         for time, payload, is_end in events:
             run.process(time, payload, is_end)
-        while run.wake_up is not None and len(times) < most:
+        while run.wake_up is not None and len(times) < ticks_in_a_row:
             times.append(run.wake_up)
             run.advance(run.wake_up)
         # Wake-ups ascend: if as many wake-ups as ticks lie between the first and the last, each tick has one.
-        return len(times) == most and times[-1] - times[0] == most - 1
+        return len(times) == ticks_in_a_row and times[-1] - times[0] == ticks_in_a_row - 1
 
 
 class FollowingLaws(PayloadLaws):

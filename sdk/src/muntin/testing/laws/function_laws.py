@@ -124,10 +124,10 @@ class FunctionLaws(Conformance, of=Function, subject="function", trial=FunctionT
     def test_splitting_does_not_matter(self, trial: FunctionTrial) -> None:
         """A vectorised function gives each row the value it gives that row alone."""
         rows = trial.rows()
-        alone: list[Any] = []
+        values_alone: list[Any] = []
         for row in rows:
-            alone += trial.values([row])
-        trial.expect_same(("all rows at once", trial.values(rows)), ("one row at a time", alone))
+            values_alone += trial.values([row])
+        trial.expect_same(("all rows at once", trial.values(rows)), ("one row at a time", values_alone))
 
 
 def _copied(arguments: Sequence[Any]) -> list[Any]:

@@ -132,6 +132,8 @@ def _complaints(module: Module) -> list[str]:
         complaints.append("it reads the order, and defines columnar_form, for which rows are in none")
     if not cls.accepted_clips or not cls.accepted_clips <= set(ClipPolicy):
         complaints.append(f"accepted_clips is {set(cls.accepted_clips)}, expected at least one ClipPolicy")
+
+    # The needs have to be ones that a query can meet.
     if not isinstance(needs, Needs):
         complaints.append(f"needs is {needs!r}, expected for example Needs(windows=(HoppingWindows,), reach=10)")
         return complaints

@@ -148,7 +148,7 @@ class Subject:
         gets_window = self.module.is_time_sensitive and method not in ("combine", "deduct")
         window_argument = (self.window,) if gets_window else ()
         with calling(method, ANY_PAYLOAD, method):
-            # The engine gives arguments by position, too: a writer may name the parameters as he likes.
+            # Arguments go by position, as the engine gives them: the names of parameters are the writer's choice.
             returned = getattr(self.module, method)(*arguments, *window_argument)
         if returned is not None or method == "compute_result":
             return returned
@@ -160,7 +160,11 @@ class Subject:
         return returned
 
     def _rows(self, result: Any) -> object:
-        """Return the rows of an operator as a list; a generator's code runs here, and may raise."""
+        """Return the result of an aggregate as it is, or the rows of an operator as a list.
+
+        Raises:
+            CallError: The rows come from a generator, whose code runs only here, and raises.
+        """
         if not self.module.is_operator:
             return result
         __tracebackhide__ = True
@@ -193,7 +197,7 @@ class ModuleTrial(Trial):
     """
 
     def __init__(self, law: Law, laws: Any, data: Any) -> None:
-        """Draw the window and the clip, if the module is time-sensitive."""
+        """Draw the window and the clip, if the module is time-sensitive; the arguments are those of `Trial`."""
         super().__init__(law, laws, data)
         self._payloads: SearchStrategy[Any] = laws._payload_strategy()
         self._many: Sequence[Any] = laws._many_payloads() if law.crowd else ()
@@ -230,8 +234,8 @@ class ModuleTrial(Trial):
         """Draw an order of a number of members: return a permutation of their places."""
         if count <= _MOST_MEMBERS:
             return self.draw(_orders(count))
-        # A permutation of hundreds of places is slow to draw and to shrink: draw a seed, of which 0 is the simplest
-        # order.
+        # A permutation of hundreds of places is slow to draw and to shrink: draw a seed instead. Seed 0, to which a
+        # failure shrinks, only reverses the members.
         order = list(reversed(range(count)))
         seed = self.draw(st.integers(0, 999))
         if seed:

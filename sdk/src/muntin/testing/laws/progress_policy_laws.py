@@ -66,7 +66,7 @@ class ProgressPolicyTrial(Trial):
             rows_before = len(starts)
             starts += new_starts
             if new_starts or last_heard is None:
-                last_heard = clock  # a source is silent from the clock of its last rows on, or else from the beginning
+                last_heard = clock  # of the last micro-batch with rows; before there are any, of the first micro-batch
             # A policy is not asked about a source that has had no rows.
             if not starts:
                 continue

@@ -32,7 +32,7 @@ class RowWindowTrial(Trial):
     """
 
     def __init__(self, law: Law, laws: Any, data: object) -> None:
-        """Prepare an attempt."""
+        """Prepare an attempt; the arguments are those of `Trial`."""
         super().__init__(law, laws, data)
         self.windows = self.fresh_copy()
 
@@ -49,11 +49,12 @@ class RowWindowTrial(Trial):
             time += self.draw(st.sampled_from([0, 1, 1, 2, 9]))
             values = tuple(self.draw(self.laws.values) for _ in self.windows.reads)
             rows.append(Row(number, time, values))
-            self.stream.append(Bar(f"row {number}", time, time + 1, ", ".join(map(repr, values))))
+            text = ", ".join(map(repr, values))
+            self.stream.append(Bar(f"row {number}", time, time + 1, text))
         return rows
 
     def step(self, state: object, row: Row, windows: RowWindows | None = None) -> list[Action]:
-        """Return the actions of a row."""
+        """Return the actions of windows for a row; by default of the windows under test."""
         stepping_windows = windows or self.windows
         return self.actions("step", lambda: stepping_windows.step(state, row))
 
@@ -68,7 +69,7 @@ class RowWindowTrial(Trial):
         return actions
 
     def all_of(self, rows: Iterable[Row], windows: RowWindows | None = None) -> list[Action]:
-        """Return the actions for the rows of a new key."""
+        """Return the actions of windows for the rows of a new key; by default of the windows under test."""
         stepping_windows = windows or self.windows
         state = stepping_windows.create_state()
         actions: list[Action] = []
@@ -99,17 +100,21 @@ class FollowedMembers:
             kind, partition, numbers, window = action
             spelled = _spell([action])
             members = self._times.setdefault(partition, {})
+
+            # Only the row that came is inserted, and only once.
             if kind is ActionKind.INSERT:
                 inserted += 1
                 if row is None or numbers != (row.number,) or inserted > 1:
                     raise self._trial.broken(f"{spelled}, and the row is {row}")
                 members[row.number] = row.time
+            # A window that is computed has all members in it.
             elif kind in (ActionKind.TRIGGER, ActionKind.FLUSH):
                 if window is None:
                     raise self._trial.broken(f"{spelled} has no window")
                 outside = [number for number, time in members.items() if not window.start <= time < window.end]
                 holds_members = window.start < window.end and not outside
                 expect(holds_members, f"{spelled} has members outside its window: {outside}")
+            # Only members leave.
             elif kind is ActionKind.EVICT:
                 expect(set(numbers) <= set(members), f"{spelled}, and the members are {[*members]}")
                 for number in numbers:
@@ -160,8 +165,11 @@ class RowWindowLaws(Conformance, of=RowWindows, subject="windows", trial=RowWind
         for row in trial.rows():
             members.add_actions(trial.step(state, row), row)
             newest = row.time
-        members.add_actions(trial.advance(state, newest + trial.draw(st.integers(0, 9))), None)
-        members.add_actions(trial.actions("close", lambda: windows.close(state, newest + 20)), None)
+        # Some time passes without a row; then the stream ends.
+        later = newest + trial.draw(st.integers(0, 9))
+        members.add_actions(trial.advance(state, later), None)
+        last_actions = trial.actions("close", lambda: windows.close(state, newest + 20))
+        members.add_actions(last_actions, None)
 
     @law("do what is due by a tick in advance, also for the tick of the next row, and name the next one in next_tick")
     def test_it_makes_no_difference_how_time_advances(self, trial: RowWindowTrial) -> None:

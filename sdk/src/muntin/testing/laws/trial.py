@@ -99,7 +99,6 @@ def first_of(strategy: SearchStrategy[object], count: int) -> list[object]:
     values: list[Any] = []
 
     def collect(ten_values: list[object]) -> None:
-        """Keep the values of an example."""
         values.extend(ten_values)
 
     # Hypothesis draws only inside a test: run a test that collects the values.
@@ -185,7 +184,13 @@ class Trial:
     """
 
     def __init__(self, law: Law, laws: Any, data: Any) -> None:
-        """Prepare an attempt on data from Hypothesis; None for a law that needs none."""
+        """Prepare an attempt.
+
+        Args:
+            law: The law that is tried.
+            laws: The laws class of the subject under test.
+            data: The data from Hypothesis that is drawn from; None for a law that needs none.
+        """
         self.law = law
         self.laws = laws
         self._data = data

@@ -54,7 +54,7 @@ class WindowKindTrial(Trial):
     """
 
     def __init__(self, law: Law, laws: Any, data: object) -> None:
-        """Prepare an attempt."""
+        """Prepare an attempt; the arguments are those of `Trial`."""
         super().__init__(law, laws, data)
         self.kind = self.fresh_copy()
         self.scale: int = laws.scale
@@ -149,7 +149,14 @@ class WindowKindTrial(Trial):
     def cut(
         self, stretches: Stretches, start: int | None = None, end: int | None = None, kind: WindowKind | None = None
     ) -> list[Window]:
-        """Return the windows on a part of the axis, by default on all of it that may have events."""
+        """Return the windows that share a tick with a part of the axis.
+
+        Args:
+            stretches: The stretches of events that cut the axis.
+            start: The start of the part; by default that of the part that may have events.
+            end: The end of the part; by default that of the part that may have events.
+            kind: The windows; by default those under test.
+        """
         cutting_kind = self.kind if kind is None else kind
         if start is None:
             start = self.first
@@ -157,7 +164,12 @@ class WindowKindTrial(Trial):
             # Only a kind that waits for events has finitely many windows on the rest of the axis.
             end = INFINITY if cutting_kind.waits_for_events else self.last
         span = (start, end)
-        windows = self.call("cut", lambda: list(islice(cutting_kind.cut(stretches, *span), MOST_WINDOWS)))
+
+        def cut_windows() -> list[Window]:
+            """Return the windows; this is called as the writer's code, so that an exception in it breaks the law."""
+            return list(islice(cutting_kind.cut(stretches, *span), MOST_WINDOWS))
+
+        windows = self.call("cut", cut_windows)
         self.expect(len(windows) < MOST_WINDOWS, f"cut yields {MOST_WINDOWS} windows and more: {windows[:3]}")
         return windows
 
@@ -186,15 +198,15 @@ class WindowKindTrial(Trial):
     def windows_on(self, grid: RegularWindows) -> list[Window]:
         """Return the windows of a grid on the part of the axis that may have events.
 
-        The grid counts ticks, or periods, of which some may be empty.
+        The grid counts ticks or, if it has `periods`, the numbers of these, of which some may be empty.
         """
         periods = grid.periods
-        first = self.first if periods is None else self.number_at(periods, self.first)
-        last = self.last if periods is None else self.number_at(periods, self.last)
+        first_number = self.first if periods is None else self.number_at(periods, self.first)
+        last_number = self.last if periods is None else self.number_at(periods, self.last)
         # Begin with the last window that has ended by the first tick: no window that holds that tick is missed.
-        first = (first - grid.size - grid.offset) // grid.hop * grid.hop + grid.offset
+        hops = (first_number - grid.size - grid.offset) // grid.hop
         windows: list[Window] = []
-        for number in range(first, last + 1, grid.hop):
+        for number in range(hops * grid.hop + grid.offset, last_number + 1, grid.hop):
             if periods is None:
                 start = number
                 end = number + grid.size
@@ -574,4 +586,5 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
         trial.expect(restored_kind == kind, lambda: f"{kind!r} is read as {restored_kind!r}")
 
         # `stored` itself raises where the carried stretches are no plain data.
-        trial.stored(trial.ask("carried", trial.stretches(trial.history()), trial.tick()))
+        stretches = trial.stretches(trial.history())
+        trial.stored(trial.ask("carried", stretches, trial.tick()))

@@ -183,7 +183,7 @@ def test_a_worker_counts_what_its_modules_skip() -> None:
         i1=pa.array([1.0, 2.0, None, 1.0]),
         i2=pa.array(["x", "y", None, "z"]),
     )
-    assert bucket_input(task, sales).row_counts.unaccepted_by(task.choosy_labels) == {"shops.best": 2}
+    assert bucket_input(task, sales).row_counts.unaccepted_by(task.labels_of_skipping_modules) == {"shops.best": 2}
 
 
 STARTS = [1, None, 5, 9, None, 12]

@@ -141,7 +141,7 @@ def test_values_are_taken_and_joined_as_elements_of_a_list(name: str, data: st.D
     assert len(selected) == len(places)
     assert kind.plain(selected) == [first[place] for place in places]
     assert kind.plain(values.take(slice(start, stop))) == first[start:stop]
-    joined = values.concat([kind.make(second), selected])
+    joined = values.followed_by([kind.make(second), selected])
     assert kind.plain(joined) == [*first, *second, *kind.plain(selected)]
     assert kind.plain(values) == first
     assert joined.nbytes >= values.nbytes > -1
@@ -167,7 +167,7 @@ def test_values_of_one_code_are_merged_at_once_or_in_parts(name: str, data: st.D
             places, different = without_gaps(part_codes)
             merged_parts.append(kind.make(part).reduce(np.array(places), different))
             merged_codes += sorted(set(part_codes))
-    joined = merged_parts[0].concat(merged_parts[1:])
+    joined = merged_parts[0].followed_by(merged_parts[1:])
     assert kind.plain(joined.reduce(np.array(merged_codes, np.int64), size)) == expected
 
 

@@ -14,7 +14,7 @@ from muntin_engine.backends.local.duckdb_types import spelled
 from muntin_engine.backends.local.expressions.called_function import called_function
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.expressions.translator import Translator, function_rule_of, rule
-from muntin_engine.needed import needed
+from muntin_engine.needed import required_module
 
 if TYPE_CHECKING:
     from muntin import Function
@@ -105,7 +105,7 @@ def _translated_call(translator: Translator, node: exp.Anonymous, function: Func
                 "give it the fields of the struct one by one, or run the query on Spark",
             )
     if function.is_vectorized:
-        needed("pandas", f"{function.name}, a vectorised function,", "spark")
+        required_module("pandas", feature=f"{function.name}, a vectorised function,", extra="spark")
         for data_type in (*(argument.type for argument in arguments), called.type):
             if pa.types.is_nested(data_type):
                 raise translator.refusal(

@@ -74,7 +74,7 @@ def evaluated_blobs(query: PlannedQuery, task: TaskPayload, *, warns: bool) -> G
     # The numbers of rows that modules skipped, by the label of the module. A query without buckets reports them in its
     # output, as metrics; in other queries the map tasks count them.
     skipped_rows = Counter[str]()
-    label_of_metric = {skipped_metric(label): label for label in task.choosy_labels}
+    label_of_metric = {skipped_metric(label): label for label in task.labels_of_skipping_modules}
     counts: dict[int, BucketCounts] = {}  # by the number of a part of the output; 0 is for what map tasks count
     for place, output in enumerate(run.outputs(), 1):
         if warns:
@@ -85,7 +85,7 @@ def evaluated_blobs(query: PlannedQuery, task: TaskPayload, *, warns: bool) -> G
             yield BucketOutput(output.bucket, blob)
 
     if warns:
-        skipped_rows.update(run.row_counts.unaccepted_by(task.choosy_labels))
+        skipped_rows.update(run.row_counts.unaccepted_by(task.labels_of_skipping_modules))
         counts[0] = BucketCounts(accepted=0, rejected={}, skipped=skipped_rows)
         StaticCounts(query.metrics_name, len(counts), skipped_nulls(query.plan), counts).warn()
 

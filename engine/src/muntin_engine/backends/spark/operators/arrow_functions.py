@@ -132,7 +132,7 @@ class StatelessTask:
             return
 
         # The rows that modules skipped, by the label of the module.
-        label_by_metric = {skipped_metric(label): label for label in task.choosy_labels}
+        label_by_metric = {skipped_metric(label): label for label in task.labels_of_skipping_modules}
         skipped: dict[str, int] = {}
         for blob in blobs_to_report:
             label = label_by_metric.get(blob.stream)
@@ -154,7 +154,7 @@ class PassingReader(EventReader):
         Args:
             schema: The columns of the events.
             lifetime: The name of the column with the lifetimes.
-            inner_id: The id of the inner query.
+            inner_id: The id of the inner query, by which a task finds the recording that these events go to.
         """
         super().__init__(schema, lifetime)
         self._inner_id = inner_id
@@ -213,7 +213,7 @@ def static_bucket(task: bytes, reporter: CountReporter | None) -> Callable[[tupl
         with module_error_first():
             blobs = list(run_bucket(opened_task, bucket, MemoryCells(), arrivals))
         if reporter is not None:
-            skipped = arrivals.row_counts.unaccepted_by(opened_task.choosy_labels)
+            skipped = arrivals.row_counts.unaccepted_by(opened_task.labels_of_skipping_modules)
             reporter.report(bucket, blobs, skipped, opened_task.overflows.take())
         else:
             opened_task.overflows.report()  # in the log of the worker, as there is no way to the driver

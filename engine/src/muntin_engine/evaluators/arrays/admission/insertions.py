@@ -77,7 +77,7 @@ class Insertions(RowAdmission[StretchStore]):
         """Admit rows.
 
         Args:
-            geometry: The stretches that they become.
+            geometry: The geometry of the query, which lifts rows to stretches.
             late_rows: Makes rejections of late rows; None if these are only counted.
             is_point: True if events last a tick each.
         """

@@ -121,9 +121,9 @@ NO_CHANGES: Final = PlainChanges(*(np.empty(0, np.int64) for _ in range(6)))
 def classify(rows: IncomingRows, store: EventStore, watermark: int) -> PlainChanges:
     """Tell the plain changes of a batch from the rows that have to be looked at one by one.
 
-    Plain are the insertion of an event that is not live, the only revision of an event, and both together, if they are
-    in time and the revision expects the end that the event has, or none. What the rows of an event do depends on these
-    rows and on the event alone: so the plain events of a batch can be changed before its other rows are looked at.
+    The rows of an event are plain if they are an insertion, while the event is not live yet, or one revision, or both;
+    if they are in time; and if the revision expects the end that the event has, or none. What the rows of an event do
+    depends on these rows and on that event alone: so plain events can be changed before the other rows are looked at.
 
     Cost: a sort of the rows, a search for each event, and a few passes.
 
@@ -132,7 +132,8 @@ def classify(rows: IncomingRows, store: EventStore, watermark: int) -> PlainChan
         store: The store, with the events before the batch and the rows that wait.
         watermark: The watermark of the batches before; a row that changes anything before it is late.
     """
-    # Rows of one event have one hash; sorted by it, they are neighbours, in any order: of a plain event two differ.
+    # Rows of one event have one hash: sorted by it, they are neighbours. Their order among each other does not matter,
+    # as a plain event has at most one row of each kind.
     order = np.argsort(rows.hashes)
     hashes = rows.hashes[order]
     is_insertion = rows.is_insertion[order]

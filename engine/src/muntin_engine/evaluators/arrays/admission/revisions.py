@@ -70,7 +70,7 @@ class Revisions(RowAdmission[EventStore]):
             yield BucketBlob(bucket, to_blob(bucket_rows.drop_columns(unneeded)))
 
     def lift_one(self, row: InputChange, keys: Sequence[pa.Array], payload: Sequence[pa.Array]) -> Iterator[BucketBlob]:
-        """Yield a row as it is."""
+        """Encode a row as it is, as a table of one row for the only bucket; its id is a whole number, or null."""
         columns = {f"k{place}": column for place, column in enumerate(keys)}
         for name in ("start", "end", "new_end", "id"):
             columns[name] = arrow_array([getattr(row, name)], pa.int64())
@@ -98,8 +98,8 @@ class Revisions(RowAdmission[EventStore]):
         # Only of plain insertions is it certain that the log has no record of their events yet: they come last.
         store.record_changes(changed_tables, new_count=sum(map(len, incoming.new_events)))
 
-        # A row that waits takes effect, or is rejected, in a later batch. Events that the filter leaves out do not
-        # count at all.
+        # Accepted are the rows that came or waited, less those that are rejected or wait now. Rows of events that the
+        # filter leaves out do not count.
         rejections: list[tuple[Key, Rejection]] = []
         for key, rejection in single.rejections:
             if self._filter.is_visible(rejection.change):
@@ -116,7 +116,13 @@ class Revisions(RowAdmission[EventStore]):
         )
 
     def _classify(self, blobs: Sequence[bytes], store: EventStore, watermark: int) -> ClassifiedRows:
-        """Decode the rows of a batch, and divide them into plain ones and those to be admitted one by one."""
+        """Decode the rows of a batch, and divide them into plain ones and those to be admitted one by one.
+
+        Args:
+            blobs: The rows, as map tasks sent them.
+            store: The store, with the events before the batch.
+            watermark: The watermark before the batch, by which rows are late.
+        """
         if not blobs:
             return ClassifiedRows()
         table = pa.concat_tables(list(map(from_blob, blobs))).combine_chunks()

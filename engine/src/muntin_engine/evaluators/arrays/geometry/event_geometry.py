@@ -86,7 +86,7 @@ class EventGeometry(WindowGeometry[EventStore]):
         store.results.held = results.where(results.weight > 0)
         store.results.forget(watermark)
         if len(events):
-            store.schema = events.parts[ROWS].whole.schema
+            store.schema = events.parts[ROWS].shared_table.schema
             is_deleted = events.high <= events.parts[START].array  # a deleted event ends where it starts
             self.add(store, [events.where(~is_deleted)])
             self.forget_ended(store, watermark)
@@ -117,7 +117,7 @@ class EventGeometry(WindowGeometry[EventStore]):
                 yield ResultWindows(0, windows, store.keys.take(windows.keys))
 
     def forget(self, store: EventStore, previous: InputsProgress, progress: InputsProgress) -> None:
-        """Drop the events that nothing needs."""
+        """Drop the events that no row may revise any more and no open window needs."""
         del previous
         self.forget_ended(store, progress.least.watermark)
 
@@ -142,6 +142,7 @@ class EventGeometry(WindowGeometry[EventStore]):
         first_live = min(watermark, INFINITY - 1) + 1
         log.forget(first_live)
         log.append(entries)
+        # If more than half of the log is garbage, it is written anew with all that the store holds.
         live_bytes = store.codec.size_of(len(store) + len(store.results))
         log.tidy(store, live_bytes, lambda: self._all_entries(store, log, serial, watermark))
         store.write_waiting(state.cells)
@@ -244,29 +245,36 @@ class EventGridGeometry(EventGeometry):
         """Return for each event whether it has ended, and is a member of no open window."""
         first_open = self.grid.windows.first_open(watermark)
         low, high = slices_of(self.grid, events.low, events.high)
-        is_visible = events.weight > 0  # an event that the filter leaves out is a member of no window
-        is_in_open_window = is_visible & self._are_between(low, high, first_open, INFINITY)
+        is_member = events.weight > 0  # an event that the filter leaves out is a member of no window
+        is_in_open_window = is_member & self._are_in_windows(low, high, first_open, INFINITY)
         are_over: BoolArray = ends_before(events.high, watermark) & ~is_in_open_window
         return are_over
 
     def output_watermark(self, progress: InputsProgress, first_start: int) -> int:
-        """Return the output watermark of windows whose starts are known."""
+        """Return the tick before which no later output changes anything: a grid says where open windows start."""
         return output_watermark([self.grid], progress.least.watermark, at_end=self._at_end)
 
-    def _runs(self, events: StretchTable, first: int, last: int) -> StretchTable:
-        """Return the runs of slices of events that are in a window from `first` up to but not including `last`."""
+    def _runs(self, events: StretchTable, first: int, stop: int) -> StretchTable:
+        """Return the range of slices of each event that is in a window from `first` up to but not including `stop`."""
         first_slices, last_slices = slices_of(self.grid, events.low, events.high)
         runs = events.moved(first_slices, last_slices)
-        return runs.where(self._are_between(runs.low, runs.high, first, last))
+        return runs.where(self._are_in_windows(runs.low, runs.high, first, stop))
 
-    def _are_between(self, low: IntArray, high: IntArray, first: int, last: int) -> BoolArray:
-        """Return for each run of slices whether it is in a window from `first` up to but not including `last`."""
+    def _are_in_windows(self, low: IntArray, high: IntArray, first: int, stop: int) -> BoolArray:
+        """Return for each range of slices whether it is in a window from `first` up to but not including `stop`.
+
+        Args:
+            low: The first slice of each range.
+            high: The last slice of each range.
+            first: The number of the first window.
+            stop: The number after that of the last window.
+        """
         first_windows = self.grid.first_window(low)
         last_windows = self.grid.last_window(high)
-        # A run in a gap between two windows is in none: its first window is the one after the gap, and its last window
-        # the one before it.
+        # A range in a gap between two windows is in no window: its first window is the one after the gap, and its last
+        # window the one before it.
         is_in_a_window = first_windows <= last_windows
-        is_between: BoolArray = is_in_a_window & (last_windows >= first) & (first_windows < last)
+        is_between: BoolArray = is_in_a_window & (last_windows >= first) & (first_windows < stop)
         return is_between
 
 
@@ -293,7 +301,10 @@ class EventSnapshotGeometry(EventGeometry):
         yield snapshots
 
     def forget_ended(self, store: EventStore, watermark: int) -> None:
-        """Drop the events that end before a watermark; those that begin before it now begin with an open snapshot."""
+        """Drop the events that end before a watermark, and cut those that begin before it.
+
+        A cut event begins with the first open snapshot of its key.
+        """
         live = store.live
         # Only members have edges at which snapshots begin: an event that the filter leaves out is not cut.
         low = live.held.low.copy()

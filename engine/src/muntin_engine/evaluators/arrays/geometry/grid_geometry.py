@@ -55,7 +55,7 @@ class GridGeometry(StretchGeometry):
         """Make windows on grids.
 
         Args:
-            grids: The slices of each specification; they are the same for all.
+            grids: The windows of each specification, over slices that all of them share.
             values: The values of stretches.
             at_end: True if results are points at the ends of their windows.
         """
@@ -139,7 +139,7 @@ class GridGeometry(StretchGeometry):
         return store.codec.write(self.values.merge_alike(tables, store.keys))
 
     def output_watermark(self, progress: InputsProgress, first_start: int) -> int:
-        """Return the output watermark of windows whose starts are known."""
+        """Return the tick before which no later output changes anything: a grid says where open windows start."""
         del first_start
         return output_watermark(self._grids, progress.least.watermark, at_end=self._at_end)
 
@@ -191,7 +191,7 @@ class GrowingGeometry(GridGeometry):
     """
 
     def restore(self, store: StretchStore, entries: Sequence[LogEntry], cells: Cells, progress: InputsProgress) -> None:
-        """Merge the entries of the log."""
+        """Read the slices of the log; those of complete windows become one state for each key."""
         super().restore(store, entries, cells, progress)
         carry_slices(store.stretches, self._first_open(progress), self.values, store.keys)
         store.rewritten_bytes = store.codec.size_of(len(store.stretches))
@@ -276,6 +276,12 @@ def add_piece(pieces: StretchPieces, piece: StretchTable, values: StretchValues,
     """Add the stretches of a batch as a piece, and merge pieces where there are many of a like size.
 
     Cost: amortised, the length of the piece times the logarithm of the number of batches.
+
+    Args:
+        pieces: The pieces, from the oldest to the newest.
+        piece: The stretches of the batch.
+        values: Merges the values of stretches.
+        keys: The keys of the bucket, for errors of modules that merge.
     """
     # The last piece is merged with the one before it only if that is at most twice as long. So a row is merged about
     # as often as the logarithm of the number of batches.
@@ -290,6 +296,13 @@ def settle(pieces: StretchPieces, start: int, stop: int, values: StretchValues, 
     """Return the slices from `start` up to but not including `stop`, one partial state per key and slice.
 
     No batch adds to them any more. So if several pieces have them, they are merged for good, into a piece of their own.
+
+    Args:
+        pieces: The pieces of all slices.
+        start: The first slice.
+        stop: The slice after the last one.
+        values: Merges the values of slices.
+        keys: The keys of the bucket, for errors of modules that merge.
 
     Returns:
         The slices, which may be none; None if there are no pieces at all, and nothing tells the parts of a table.
@@ -315,6 +328,12 @@ def carry_slices(pieces: StretchPieces, first_open: int, values: StretchValues, 
     """Merge the slices before the first open window into one state for each key, where windows grow.
 
     All these slices are part of the same open windows: see `GrowingSlices`.
+
+    Args:
+        pieces: The pieces of all slices.
+        first_open: The first open window. The merged slices get its number, which is also that of its last slice.
+        values: Merges the values of slices.
+        keys: The keys of the bucket, for errors of modules that merge.
     """
     closed_parts: list[StretchTable] = []
     for part in _parts(pieces, -NEVER, first_open):
@@ -332,7 +351,13 @@ def carried(slices: StretchTable, first_open: int) -> StretchTable:
 
 
 def between(piece: StretchTable, start: int, stop: int) -> StretchTable:
-    """Select the stretches of a piece that overlap the slices from `start` up to but not including `stop`."""
+    """Select the stretches of a piece that overlap the slices from `start` up to but not including `stop`.
+
+    Args:
+        piece: Stretches, in the order of their first slices.
+        start: The first slice.
+        stop: The slice after the last one.
+    """
     if not piece.are_points:
         return piece.where((piece.high >= start) & (piece.low < stop))
 

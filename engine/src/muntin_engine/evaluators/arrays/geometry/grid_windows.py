@@ -178,8 +178,9 @@ class _OccupiedParts(NamedTuple):
         If there is no gap, it is one number for all.
         """
         shifts = self.starts - self.places
+        shift: IntArray = shifts[0]
         if len(shifts) == 1:
-            return shifts[0]
+            return shift
         parts = np.searchsorted(self.starts, windows, "right") - 1
         return shifts[parts]
 
@@ -266,7 +267,7 @@ def _windows_of_table(runs: _Runs, keys: IntArray, count: int) -> StretchTable:
     table = _Table(runs, len(keys), count)
     parts: dict[Part, Any] = {}
     for part, values in runs.stretches.parts.items():
-        if values.is_summed:
+        if values.is_summed:  # added where a stretch begins, and subtracted where it has ended
             parts[part] = values.running(table)
         else:
             parts[part] = values.through(table.merged, table.most)
@@ -287,7 +288,7 @@ class _Table:
     """
 
     def __init__(self, runs: _Runs, keys: int, count: int) -> None:
-        """Prepare a table.
+        """Prepare a table: find the cells that have rows, and count these.
 
         Args:
             runs: The stretches, whose keys are numbered from 0.
@@ -318,10 +319,10 @@ class _Table:
         stretches, slices, grid = self._runs
         keys = self._keys
         count = self._count
-        if slices is None:
+        if slices is None:  # stretches are runs of windows
             table = cover(component, stretches.low, stretches.high, stretches.keys, values, (count, keys))
         else:
-            # The first window begins with slice 0; each further one begins `stride` slices later.
+            # Stretches are slices. The first window begins with slice 0; each further one begins `stride` slices later.
             slice_count = (count - 1) * grid.stride + grid.slices
             cells = reduce_codes(component, slices * keys + stretches.keys, slice_count * keys, values)
             by_slice = cells.reshape(slice_count, keys, *component.shape)

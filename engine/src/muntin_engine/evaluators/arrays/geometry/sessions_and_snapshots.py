@@ -119,19 +119,19 @@ class Edges:
         is_of_one_key = ~is_other_key[ends]
         snapshots = np.flatnonzero(is_of_one_key & (ticks[ends] >= first))
 
-        self._last_edges = ends[snapshots] - 1
-        """The last edge at the start of each snapshot."""
+        self._last_start_edges = ends[snapshots] - 1
+        """For each snapshot the place of the last edge at its start."""
         self._key_firsts = np.flatnonzero(is_other_key)
-        self._first_edges = self._key_firsts[(np.cumsum(is_other_key) - 1)[self._last_edges]]
-        """The first edge of the key of each snapshot."""
-        self.keys: IntArray = keys[self._last_edges]
+        self._first_key_edges = self._key_firsts[(np.cumsum(is_other_key) - 1)[self._last_start_edges]]
+        """For each snapshot the place of the first edge of its key."""
+        self.keys: IntArray = keys[self._last_start_edges]
         self.starts: IntArray = ticks[starts[snapshots]]
         self.ends: IntArray = ticks[ends[snapshots]]
 
     def keep(self, places: IntArray) -> None:
         """Drop all snapshots except those at the places given."""
-        self._last_edges = self._last_edges[places]
-        self._first_edges = self._first_edges[places]
+        self._last_start_edges = self._last_start_edges[places]
+        self._first_key_edges = self._first_key_edges[places]
         self.keys = self.keys[places]
         self.starts = self.starts[places]
         self.ends = self.ends[places]
@@ -142,12 +142,12 @@ class Edges:
         Args:
             values: The value of each event, a number or an array of them.
         """
-        # An event is added at its start edge and subtracted at its end edge. Totals run over the edges of all keys: so
-        # the total before the first edge of a snapshot's key is subtracted.
+        # An event is added at its start edge and subtracted at its end edge. Totals run over the edges of all keys. So
+        # a snapshot has the total up to the last edge at its start, less the total before the first edge of its key.
         signed = np.concatenate([values[self._begun], np.negative(values[self._ended])])[self._order]
         totals = np.zeros((len(signed) + 1, *signed.shape[1:]), signed.dtype)
         np.cumsum(signed, axis=0, dtype=signed.dtype, out=totals[1:])
-        sums: Array = totals[self._last_edges + 1] - totals[self._first_edges]
+        sums: Array = totals[self._last_start_edges + 1] - totals[self._first_key_edges]
         return sums
 
     def shares(self) -> Shares:
@@ -170,10 +170,10 @@ class Edges:
         end_edges[ended_places] = edge_places[len(self._begun) :]
 
         # An event covers the snapshots that start from its start edge up to its end edge.
-        first = np.searchsorted(self._last_edges, start_edges)
-        last = np.searchsorted(self._last_edges, end_edges)
+        first = np.searchsorted(self._last_start_edges, start_edges)
+        last = np.searchsorted(self._last_start_edges, end_edges)
         owners, within = expanded(last - first)
-        return Shares(self._begun[owners], first[owners] + within, len(self._last_edges))
+        return Shares(self._begun[owners], first[owners] + within, len(self._last_start_edges))
 
 
 def snapshots_of(events: StretchTable, first: int, last: int) -> StretchTable:
@@ -204,7 +204,8 @@ def are_past(events: StretchTable, live: StretchTable, watermark: int) -> BoolAr
         watermark: The watermark.
     """
     # Live events that began before the watermark are cut at the start of the first open snapshot of their key.
-    snapshot_starts = np.full(1 + int(max(events.keys.max(initial=-1), live.keys.max(initial=-1))), EARLIEST)
+    largest_key = int(max(events.keys.max(initial=-1), live.keys.max(initial=-1)))
+    snapshot_starts = np.full(largest_key + 1, EARLIEST)
     is_begun = ends_before(live.low, watermark)
     snapshot_starts[live.keys[is_begun]] = live.low[is_begun]
     are_past: BoolArray = ends_before(events.high, watermark) & (events.high != snapshot_starts[events.keys])

@@ -95,7 +95,7 @@ class TickGeometry(StretchGeometry):
             yield self.window_results(store, 0, windows)
 
     def forget(self, store: StretchStore, previous: InputsProgress, progress: InputsProgress) -> None:
-        """Drop what ends before the watermark."""
+        """Drop the stretches that end before the watermark, if it has moved."""
         if previous.least.watermark != progress.least.watermark:
             self._drop_ended(store, progress.least.watermark)
 
@@ -211,7 +211,7 @@ class SnapshotGeometry(TickGeometry):
             store.stretches.tables.append(store.unwritten)
 
     def join(self, tables: Sequence[StretchTable], keys: KeyTable) -> StretchTable:
-        """Put events side by side."""
+        """Put the events of several tables side by side; events of snapshots are never merged."""
         del keys
         return concat(tables)
 
@@ -222,9 +222,10 @@ class SnapshotGeometry(TickGeometry):
         return snapshots_of(live_stretches, first, last)
 
     def without_ended(self, live_stretches: StretchTable, watermark: int) -> StretchTable:
-        """Drop the events that end before the watermark; those that begin before it are cut there.
+        """Drop the events that end before the watermark, and cut those that begin before it.
 
-        Events that were cut at an earlier watermark, or at this one, may be cut again: the result is the same.
+        A cut event begins with the first open snapshot of its key. Events that were cut at an earlier watermark, or at
+        this one, may be cut again: the result is the same.
         """
         # Ended events are needed for the cuts: the first open snapshot of a key may begin where one of them ends.
         cut_events = replace(live_stretches, low=cut_starts(live_stretches, watermark))

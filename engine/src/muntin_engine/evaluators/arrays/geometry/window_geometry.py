@@ -87,7 +87,7 @@ class WindowGeometry(ABC, Generic[StoreT]):
         """
 
     def first_start(self, store: StoreT) -> int:
-        """Return the least start of an open window that events have cut; `INFINITY` if there is none."""
+        """Return the least start of an open session or snapshot; `INFINITY` if there is none, as on a grid."""
         del store
         return INFINITY
 

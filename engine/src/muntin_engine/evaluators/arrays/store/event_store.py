@@ -132,12 +132,12 @@ class EventStore(ArrayStore):
         codes = (self.live.held.keys, self.waiting.codes, self.ended.used_codes(), self.results.held.keys)
         return reduce(np.union1d, codes)
 
-    def renumber(self, codes: IntArray) -> None:
-        """Replace the code of each key by the one at its place."""
-        self.live.renumber(codes)
-        self.waiting.renumber(codes)
-        self.ended.renumber(codes)
-        self.results.renumber(codes)
+    def renumber(self, new_codes: IntArray) -> None:
+        """Replace the code of each key by `new_codes[code]`."""
+        self.live.renumber(new_codes)
+        self.waiting.renumber(new_codes)
+        self.ended.renumber(new_codes)
+        self.results.renumber(new_codes)
 
     def record_changes(self, tables: Sequence[StretchTable], *, new_count: int) -> None:
         """Remember the events that a batch changed until they are written.
@@ -159,16 +159,16 @@ class EventStore(ArrayStore):
 
     def write_waiting(self, cells: Cells) -> None:
         """Write the rows that wait, if they changed."""
-        present_waiting = None
+        waiting_bytes = None
         if self.waiting.by_key:
-            present_waiting = self.waiting.to_bytes(self.keys, self._waiting_codec, self.schema)
-        if present_waiting == self._stored_waiting:
+            waiting_bytes = self.waiting.to_bytes(self.keys, self._waiting_codec, self.schema)
+        if waiting_bytes == self._stored_waiting:
             return
-        if present_waiting is None:
+        if waiting_bytes is None:
             cells.remove(WAITING)
         else:
-            cells.put(WAITING, present_waiting)
-        self._stored_waiting = present_waiting
+            cells.put(WAITING, waiting_bytes)
+        self._stored_waiting = waiting_bytes
 
     def read_records(self, entries: Sequence[LogEntry]) -> LastRecords:
         """Return the last record of each event in the log, and the last one of each result."""

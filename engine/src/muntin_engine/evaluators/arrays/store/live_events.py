@@ -33,9 +33,9 @@ _STEP: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
 def ids_of(column: pa.ChunkedArray) -> Array:
-    """Return ids as an array whose values are compared as Python compares them: whole numbers, or their stand-ins.
+    """Return ids as an array in which equal ids are equal.
 
-    Cost: of ids that are no whole numbers, a Python object each.
+    Whole numbers stay as they are. Other ids are Python objects that stand for their values.
     """
     if pa.types.is_signed_integer(column.type):
         whole: IntArray = numpy_array(column).astype(np.int64)
@@ -70,7 +70,7 @@ class Identities(NamedTuple):
         return _mixed(id_numbers.view(np.uint64) + starts)
 
     def are_same(self, compared: Identities) -> BoolArray:
-        """Return for each identity whether the compared one at its place is the same."""
+        """Compare two arrays of identities, place by place: return for each place whether the two are the same."""
         have_same_id = (self.ids == compared.ids).astype(np.bool_)
         are_same: BoolArray = (self.starts == compared.starts) & (self.codes == compared.codes) & have_same_id
         return are_same
@@ -210,9 +210,9 @@ class LiveEvents:
         self._hashes = self._hashes[is_kept_in_index]
         self._order = new_places[self._order[is_kept_in_index]]
 
-    def renumber(self, codes: IntArray) -> None:
-        """Replace the code of each key by the one at its place."""
-        self.held = self.held.with_keys(codes[self.held.keys])
+    def renumber(self, new_codes: IntArray) -> None:
+        """Replace the code of each key by `new_codes[code]`."""
+        self.held = self.held.with_keys(new_codes[self.held.keys])
         if len(self):  # a hash depends on the code of the key
             hashes = self._identities(np.arange(len(self))).hashes()
             self._order = np.argsort(hashes)

@@ -66,9 +66,9 @@ class LiveResults:
         self.held = self.held.where(self.held.high > watermark)
         return previous_count - len(self)
 
-    def renumber(self, codes: IntArray) -> None:
-        """Replace the code of each key by the one at its place."""
-        self.held = self.held.with_keys(codes[self.held.keys])
+    def renumber(self, new_codes: IntArray) -> None:
+        """Replace the code of each key by `new_codes[code]`."""
+        self.held = self.held.with_keys(new_codes[self.held.keys])
 
 
 def _in_both(previous: StretchTable, results: StretchTable) -> tuple[BoolArray, BoolArray]:

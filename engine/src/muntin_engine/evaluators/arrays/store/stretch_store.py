@@ -53,8 +53,8 @@ class ArrayStore(ABC):
         """Return the codes of the keys of which it holds something, ascending."""
 
     @abstractmethod
-    def renumber(self, codes: IntArray) -> None:
-        """Replace the code of each key by the one at its place."""
+    def renumber(self, new_codes: IntArray) -> None:
+        """Replace the code of each key by `new_codes[code]`."""
 
     def close(self, state: BucketState, first_start: int = INFINITY) -> StateSize:
         """Write the metadata, and keep the store in the cache; return the sizes of the state.
@@ -116,9 +116,9 @@ class StretchPieces:
             return np.empty(0, np.int64)
         return np.unique(np.concatenate([piece.keys for piece in self.tables]))
 
-    def renumber(self, codes: IntArray) -> None:
-        """Replace the code of each key by the one at its place."""
-        self.tables = [piece.with_keys(codes[piece.keys]) for piece in self.tables]
+    def renumber(self, new_codes: IntArray) -> None:
+        """Replace the code of each key by `new_codes[code]`."""
+        self.tables = [piece.with_keys(new_codes[piece.keys]) for piece in self.tables]
 
 
 class StretchStore(ArrayStore):
@@ -132,7 +132,7 @@ class StretchStore(ArrayStore):
     """
 
     def __init__(self, values: StretchValues) -> None:
-        """Make an empty store for stretches that hold some kind of values."""
+        """Make an empty store for stretches with values of one kind, such as Python states."""
         super().__init__(values, with_rows=values.with_late_rows)
         self.stretches = StretchPieces()
         self.sliding: Sequence[SlidingWindows] = values.sliding_windows(self.keys)
@@ -157,8 +157,8 @@ class StretchStore(ArrayStore):
         codes = [self.stretches.used_codes(), *(windows.used_codes() for windows in self.sliding)]
         return np.unique(np.concatenate(codes))
 
-    def renumber(self, codes: IntArray) -> None:
-        """Replace the code of each key by the one at its place."""
-        self.stretches.renumber(codes)
+    def renumber(self, new_codes: IntArray) -> None:
+        """Replace the code of each key by `new_codes[code]`."""
+        self.stretches.renumber(new_codes)
         for windows in self.sliding:
-            windows.renumber(codes)
+            windows.renumber(new_codes)

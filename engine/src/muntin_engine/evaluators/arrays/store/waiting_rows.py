@@ -76,9 +76,9 @@ class WaitingRows:
             identities += [IdentityInBucket(code, id, start) for id, start in events]
         return identities_of(identities, is_whole=is_whole).hashes()
 
-    def renumber(self, codes: IntArray) -> None:
-        """Replace the code of each key by the one at its place."""
-        self.by_key = {int(codes[code]): events for code, events in self.by_key.items()}
+    def renumber(self, new_codes: IntArray) -> None:
+        """Replace the code of each key by `new_codes[code]`."""
+        self.by_key = {int(new_codes[code]): events for code, events in self.by_key.items()}
 
     def to_bytes(self, keys: KeyTable, codec: Codec, schema: pa.Schema) -> bytes:
         """Encode all rows, with their keys and with the schema of the columns of events.

@@ -48,7 +48,7 @@ def encode(columns: Sequence[pa.Array], length: int) -> Codes:
 
     Args:
         columns: The columns.
-        length: The number of rows, which no columns would not tell.
+        length: The number of rows; if there are no columns, nothing else says it.
     """
     if not columns:  # all rows are equal
         return Codes(np.zeros(length, np.int64), min(length, 1), ())

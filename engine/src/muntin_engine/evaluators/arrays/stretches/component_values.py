@@ -59,8 +59,8 @@ class Values(Protocol):
         """Select values by their places; neighbours as a slice."""
         ...
 
-    def concat(self, others: Sequence[Self]) -> Self:
-        """Join the values of several batches, one batch after the other."""
+    def followed_by(self, further: Sequence[Self]) -> Self:
+        """Return these values and, behind them, those of further batches, batch by batch."""
         ...
 
     def reduce(self, codes: IntArray, size: int) -> Self:
@@ -141,9 +141,9 @@ class Dense:
         """Select values by their places."""
         return Dense(self.component, self.array[places])
 
-    def concat(self, others: Sequence[Dense]) -> Dense:
-        """Join the values of several batches."""
-        return Dense(self.component, np.concatenate([self.array, *(other.array for other in others)]))
+    def followed_by(self, further: Sequence[Dense]) -> Dense:
+        """Return these values and, behind them, those of further batches."""
+        return Dense(self.component, np.concatenate([self.array, *(values.array for values in further)]))
 
     def reduce(self, codes: IntArray, size: int) -> Dense:
         """Merge values by code."""
@@ -213,9 +213,9 @@ class Exact:
         """Select values by their places."""
         return Exact(self.component, self.sums.take(places))
 
-    def concat(self, others: Sequence[Exact]) -> Exact:
-        """Join the values of several batches."""
-        return Exact(self.component, Sums.concat([self.sums, *(other.sums for other in others)]))
+    def followed_by(self, further: Sequence[Exact]) -> Exact:
+        """Return these values and, behind them, those of further batches."""
+        return Exact(self.component, Sums.concat([self.sums, *(values.sums for values in further)]))
 
     def reduce(self, codes: IntArray, size: int) -> Exact:
         """Add up values by code."""
@@ -292,9 +292,9 @@ class Collected:
         """Select values by their places."""
         return Collected(self.component, self.values[members_of(self.counts, places)], self.counts[places])
 
-    def concat(self, others: Sequence[Collected]) -> Collected:
-        """Join the values of several batches."""
-        batches = (self, *others)
+    def followed_by(self, further: Sequence[Collected]) -> Collected:
+        """Return these values and, behind them, those of further batches."""
+        batches = (self, *further)
         values = np.concatenate([batch.values for batch in batches])
         counts = np.concatenate([batch.counts for batch in batches])
         return Collected(self.component, values, counts)

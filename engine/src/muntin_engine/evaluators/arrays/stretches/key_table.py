@@ -58,8 +58,8 @@ class HoldsKeys(Protocol):
         """Return the codes of the keys of which it holds something, ascending."""
         ...
 
-    def renumber(self, codes: IntArray) -> None:
-        """Replace each code by the one at its place."""
+    def renumber(self, new_codes: IntArray) -> None:
+        """Replace the code of each key by `new_codes[code]`."""
         ...
 
 
@@ -70,7 +70,7 @@ class KeyTable:
     """
 
     def __init__(self) -> None:
-        """Know no keys."""
+        """Start without keys."""
         self._codes: dict[Hashable, int] = {}
         self._tables: list[pa.Table] = []
         self._most = FEW_KEYS

@@ -284,9 +284,9 @@ class States:
         """Select states by their places."""
         return States(self.module, self.objects[places])
 
-    def concat(self, others: Sequence[States]) -> States:
-        """Join the states of several batches."""
-        return States(self.module, np.concatenate([self.objects, *(other.objects for other in others)]))
+    def followed_by(self, further: Sequence[States]) -> States:
+        """Return these states and, behind them, those of further batches."""
+        return States(self.module, np.concatenate([self.objects, *(states.objects for states in further)]))
 
     def reduce(self, codes: IntArray, size: int) -> States:
         """Combine the states of each code; only the first state of a code may change.

@@ -263,7 +263,13 @@ class FormColumns(WindowColumns):
         self._results = results
 
     def column(self, place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
-        """Return the results of a module."""
+        """Have the form of a module compute its results, as a column.
+
+        Args:
+            place: The place of the module among those of the query.
+            field: The type of result that the module declares.
+            arrow_type: The type of the column.
+        """
         form = self._task.once(forms_of)[place]
         windows = self._results.windows
         try:
@@ -286,7 +292,7 @@ class StoredColumns(WindowColumns):
         self._windows = results.windows
 
     def column(self, place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
-        """Return the results of a module."""
+        """Return the column that was stored for a module, which has its final type already."""
         del field, arrow_type
         return self._windows.parts[ROWS].table.column(place)
 
@@ -314,7 +320,13 @@ class ModuleColumns(WindowColumns):
         self._places = results.value_places
 
     def column(self, place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
-        """Return the results of a module."""
+        """Write the results of a module as a column.
+
+        Args:
+            place: The place of the module among those of the query.
+            field: The type of result that the module declares.
+            arrow_type: The type of the column.
+        """
         module = self._task.query.bindings[place].module
         result_columns = _result_columns(self._task, module, self._located)
         column = result_columns.column(self._values[place], field, arrow_type)
@@ -360,7 +372,13 @@ class OperatorColumns(ModuleColumns):
             self._places = first_rows[value_places[self.owners]] + within
 
     def column(self, place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
-        """Return the column of a field of the rows."""
+        """Write a field of the rows as a column.
+
+        Args:
+            place: The place of the field in the rows of the operator.
+            field: The type of the field that the operator declares.
+            arrow_type: The type of the column.
+        """
         module = self._task.query.bindings[0].module
         result_columns = _result_columns(self._task, module, self._located_row)
         column = result_columns.part(self._rows, module.result_field(), place, field, arrow_type)

@@ -21,11 +21,11 @@ class RowValues:
     """The columns of rows, as they arrived. `take` copies no columns as long as half of their rows are still in use.
 
     Attributes:
-        whole: The columns of these rows, and of rows that `take` has left out.
+        shared_table: The columns of these rows, and of other rows, which `take` has left out.
         places: The places of the rows among them.
     """
 
-    whole: pa.Table
+    shared_table: pa.Table
     places: IntArray
 
     @classmethod
@@ -39,40 +39,40 @@ class RowValues:
     @property
     def nbytes(self) -> int:
         """The size of the columns in bytes, and of the places."""
-        size: int = self.whole.nbytes + self.places.nbytes
+        size: int = self.shared_table.nbytes + self.places.nbytes
         return size
 
     @property
     def table(self) -> pa.Table:
         """The columns of these rows alone."""
-        has_all_rows = len(self) == len(self.whole)
+        has_all_rows = len(self) == len(self.shared_table)
         are_in_order = bool((self.places[1:] > self.places[:-1]).all())
         if has_all_rows and are_in_order:
-            return self.whole
-        return self.whole.take(arrow_array(self.places))
+            return self.shared_table
+        return self.shared_table.take(arrow_array(self.places))
 
     def take(self, places: IntArray | slice) -> RowValues:
         """Select rows by their places; if few are left, as a copy, so that the others can be freed."""
-        selected = RowValues(self.whole, self.places[places])
-        if 2 * len(selected) < len(self.whole):
+        selected = RowValues(self.shared_table, self.places[places])
+        if 2 * len(selected) < len(self.shared_table):
             return RowValues.of(selected.table)
         return selected
 
-    def concat(self, others: Sequence[RowValues]) -> RowValues:
-        """Join the rows of several batches."""
-        batches = [self, *others]
+    def followed_by(self, further: Sequence[RowValues]) -> RowValues:
+        """Return these rows and, behind them, those of further batches."""
+        batches = [self, *further]
         shift = 0  # the number of rows of the tables before
         places: list[IntArray] = []
         for batch in batches:
             places.append(batch.places + shift)
-            shift += len(batch.whole)
-        whole = pa.concat_tables([batch.whole for batch in batches]).combine_chunks()
-        return RowValues(whole, np.concatenate(places))
+            shift += len(batch.shared_table)
+        shared_table = pa.concat_tables([batch.shared_table for batch in batches]).combine_chunks()
+        return RowValues(shared_table, np.concatenate(places))
 
     def encode(self, name: str, blob: BlobColumns) -> None:
         """Add the columns of rows to those of a blob, under the names that they have."""
         del name
-        for column_name, column in zip(self.whole.column_names, self.table.columns, strict=True):
+        for column_name, column in zip(self.shared_table.column_names, self.table.columns, strict=True):
             blob.columns[column_name] = column
 
     def reduce(self, codes: IntArray, size: int) -> RowValues:
@@ -150,7 +150,7 @@ class RowLists:
 
     @classmethod
     def of(cls, table: pa.Table, counts: IntArray) -> RowLists:
-        """Divide the rows of a table into lists of so many each, which lie side by side."""
+        """Divide the rows of a table into lists: the first `counts[0]` rows, the next `counts[1]` rows, and so on."""
         return cls(table, np.cumsum(counts) - counts, counts, np.ones(len(counts), np.int64))
 
     def __len__(self) -> int:
@@ -228,9 +228,9 @@ class RowLists:
         counts = np.bincount(list_of_run, self.lengths, len(self)).astype(np.int64)
         return RowLists.of(self.table.take(arrow_array(self.places())), counts)
 
-    def concat(self, others: Sequence[RowLists]) -> RowLists:
-        """Join the lists of several batches."""
-        batches = (self, *others)
+    def followed_by(self, further: Sequence[RowLists]) -> RowLists:
+        """Return these lists and, behind them, those of further batches."""
+        batches = (self, *further)
         shift = 0  # the number of rows of the tables before
         firsts: list[IntArray] = []
         for batch in batches:
@@ -261,7 +261,7 @@ class RowLists:
         return self.take(shares.stretches).reduce(shares.places, shares.place_count)
 
     def encode(self, name: str, blob: BlobColumns) -> None:
-        """Add the rows to a blob, beside its columns: these have a row for each list."""
+        """Add the encoded rows to the packed bytes of a blob: its columns have a row for each list of rows."""
         del name
         blob.packed.append(self.to_blob())
 

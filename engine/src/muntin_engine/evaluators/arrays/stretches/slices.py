@@ -35,7 +35,7 @@ def in_windows(grids: Sequence[SliceGrid], firsts: IntArray, lasts: IntArray) ->
     """Return for each run of slices whether a window of any specification overlaps it.
 
     Args:
-        grids: The slices of each specification; they are the same for all.
+        grids: The windows of each specification, over slices that all of them share.
         firsts: The first slice of each run.
         lasts: The last slice of each run.
     """
@@ -45,7 +45,8 @@ def in_windows(grids: Sequence[SliceGrid], firsts: IntArray, lasts: IntArray) ->
     for grid in grids:
         # For a run in a gap, the first window is that after the gap, and the last window that before it.
         overlaps_window = grid.first_window(firsts) <= grid.last_window(lasts)
-        is_in_window |= overlaps_window & (lasts >= grid.first)
+        is_before_all = lasts < grid.first  # before the landmark at which growing windows start
+        is_in_window |= overlaps_window & ~is_before_all
     return is_in_window
 
 

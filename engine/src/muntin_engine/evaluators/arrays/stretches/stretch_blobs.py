@@ -81,8 +81,8 @@ def from_blob(blob: bytes, parts: Mapping[Part, Component | None], *, has_rows: 
     Args:
         blob: The bytes.
         parts: The component of each part of the partial states; None for a part that is lists of rows.
-        has_rows: True if the blob has the columns of rows besides the parts, of which there may be none. Without parts
-            it always has.
+        has_rows: True if the blob has rows besides the parts, even if these rows have no columns. A blob without parts
+            always has rows.
     """
     keys_blob, table_blob, *packed = msgpack.unpackb(blob)
     keys = blobs.from_blob(keys_blob)
@@ -243,7 +243,7 @@ class _OutdatedForm(_StoredForm):
         return parts
 
     def values(self, stretches: StretchTable) -> Mapping[str, ComponentValues]:
-        """Upgrade the state of each stretch, as plain data."""
+        """Have the form upgrade its state of each stretch, as plain data; return the components that it has now."""
         payloads = stretches.payloads(self.place).tolist()
         plain_values: dict[str, Sequence[object]] = {}
         for part, component in self.parts().items():

@@ -80,13 +80,17 @@ class ColumnFormat(StretchFormat):
     def read_blob(self, blob: bytes, keys: KeyTable, *, with_rows: bool) -> Arrival:
         """Decode a blob of a map task."""
         parts = {**self._parts, LISTS: None} if with_rows else self._parts
-        return coded(keys, *from_blob(blob, parts, has_rows=not self._parts))
+        has_rows = not self._parts  # if stretches have no values of their own, their rows are sent
+        blob_keys, stretches, packed = from_blob(blob, parts, has_rows=has_rows)
+        return coded(keys, blob_keys, stretches, packed)
 
     def read_entry(self, entry: LogEntry, keys: KeyTable) -> Arrival:
-        """Decode a log entry."""
+        """Decode a log entry; only components of forms need an upgrade if an older schema version wrote it."""
         if entry.schema_version is None or not self.forms:
-            return coded(keys, *from_blob(entry.data, self._parts))
-        return coded(keys, *from_old_blob(entry.data, self.forms, entry.schema_version))
+            entry_keys, stretches, packed = from_blob(entry.data, self._parts)
+        else:
+            entry_keys, stretches, packed = from_old_blob(entry.data, self.forms, entry.schema_version)
+        return coded(keys, entry_keys, stretches, packed)
 
     def entries(self, stretches: StretchTable, keys: KeyTable, size: int, packed: Sequence[bytes]) -> Iterator[Entry]:
         """Encode stretches as log entries of up to about `ENTRY_BYTES` each."""
@@ -167,7 +171,8 @@ class StretchCodec:
         for blob in blobs:
             arrival = self._format.read_blob(blob, self._keys, with_rows=self._with_rows)
             arrivals.append(arrival)
-            # If keys of the blob differ as bytes and are equal, their stretches were merged: the blob has others.
+            # The blob may be written to the log as it is, unless two of its keys differ as bytes and are equal: then
+            # their stretches were merged as they were read.
             distinct_codes, _ = distinct(arrival.codes)
             if len(distinct_codes) == len(arrival.codes):
                 self._blobs_of_batch.append(_BlobOfBatch(arrival.stretches, blob))
@@ -191,7 +196,7 @@ class StretchCodec:
             packed: Bytes to write into each entry, after the stretches.
         """
         blob = self._blob_of(stretches)
-        if blob is not None:
+        if blob is not None:  # the stretches came in this form: they need not be encoded again
             entries = [entry_of(stretches, blob)]
         else:
             size = self.size_of(len(stretches))

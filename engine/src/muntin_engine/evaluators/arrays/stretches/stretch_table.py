@@ -189,7 +189,7 @@ def concat(tables: Sequence[StretchTable]) -> StretchTable:
     parts: dict[Part, Any] = {}
     for part in part_names:
         first_values, *further_values = [_values(table, part) for table in tables]
-        parts[part] = first_values.concat(further_values)
+        parts[part] = first_values.followed_by(further_values)
     return StretchTable(keys, low, high, weight, parts)
 
 

@@ -67,7 +67,7 @@ class RowsToLift:
         return len(self.starts)
 
     def where(self, is_selected: BoolArray) -> RowsToLift:
-        """Select rows."""
+        """Select rows by a mask."""
         mask = arrow_array(is_selected)
         return RowsToLift(
             bucket_count=self.bucket_count,
@@ -205,6 +205,11 @@ def group_rows(grid: SliceGrid, rows: RowsToLift, keys: SpreadKeys) -> Groups:
     This is where the rows of a slice are brought together on the map side.
 
     Cost: a few passes over the rows, and no sorting of them.
+
+    Args:
+        grid: The slices.
+        rows: The rows.
+        keys: The keys of the rows, bucket by bucket.
     """
     # Each row is on a run of slices, from `low` to `high`; runs are numbered in order. A point is on one slice.
     low, high = slices_of(grid, rows.starts, rows.ends)

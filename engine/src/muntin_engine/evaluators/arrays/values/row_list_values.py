@@ -154,6 +154,7 @@ class ListedRows(ColumnFormat, StretchValues):
         events: list[StoredEvent] = []  # made once, for all modules that see events
         results: list[Any]
         for computation in self._computed.computations:
+            # Modules that see times get a window's rows as events, others get the payloads.
             if computation.sees_events:
                 events = events or _events(lists, places, columns)
                 results = []

@@ -102,7 +102,7 @@ class SlidingWindows:
             yield from self._single_slices(slices)
             return
 
-        # The members that earlier windows left, then those that enter.
+        # First the members that entered with earlier windows and have not left, then those that enter.
         previous_count = len(self._member_keys)
         keys = np.concatenate([self._member_keys, slices.keys])
         numbers = np.concatenate([self._member_slices, slices.low])
@@ -190,12 +190,12 @@ class SlidingWindows:
         """Return the codes of the keys that have a member in the next window."""
         return self._member_keys
 
-    def renumber(self, codes: IntArray) -> None:
-        """Replace the code of each key by the one at its place."""
-        self._member_keys = codes[self._member_keys]
+    def renumber(self, new_codes: IntArray) -> None:
+        """Replace the code of each key by `new_codes[code]`."""
+        self._member_keys = new_codes[self._member_keys]
         renumbered: list[dict[int, Queue]] = []
         for queues in self._queues:
-            renumbered.append({int(codes[key]): queue for key, queue in queues.items()})
+            renumbered.append({int(new_codes[key]): queue for key, queue in queues.items()})
         self._queues = renumbered
 
     def _slide(self, module: StateModule, queues: dict[int, Queue], states: Sequence[Any], steps: Steps) -> list[Any]:
@@ -290,29 +290,30 @@ def steps_of(  # members, and the windows that they go through
     # of these is a change at a window: first come those of members from before, then entries, then exits.
     exiting = np.flatnonzero(exit_windows <= last)
     previous_keys, previous_counts = np.unique(keys[:previous_count], return_counts=True)
-    entry_times = entry_windows[previous_count:]
-    step_keys = np.concatenate([previous_keys, keys[previous_count:], keys[exiting]])
-    times = np.concatenate([np.full(len(previous_keys), first), entry_times, exit_windows[exiting]])
+    entries = entry_windows[previous_count:]
+    change_keys = np.concatenate([previous_keys, keys[previous_count:], keys[exiting]])
+    change_windows = np.concatenate([np.full(len(previous_keys), first), entries, exit_windows[exiting]])
+    change_count = len(change_keys)
 
-    # All changes of a key at one window are one step. (The slices are for a table without members.)
-    order = by_key_and_start(step_keys, times)
-    step_keys = step_keys[order]
-    times = times[order]
-    is_other_key = np.append(True, step_keys[1:] != step_keys[:-1])[: len(step_keys)]
-    is_other_time = np.append(True, times[1:] != times[:-1])[: len(step_keys)]
-    starts = np.flatnonzero(is_other_key | is_other_time)
+    # Sorted by key and window, all changes of a key at one window are one step.
+    order = by_key_and_start(change_keys, change_windows)
+    change_keys = change_keys[order]
+    change_windows = change_windows[order]
+    is_other_key = np.append(True, change_keys[1:] != change_keys[:-1])[:change_count]
+    is_other_window = np.append(True, change_windows[1:] != change_windows[:-1])[:change_count]
+    starts = np.flatnonzero(is_other_key | is_other_window)
 
     def sums_by_step(low: int, high: int, counts: IntArray | int = 1) -> IntArray:
-        """Return for each step the sum of the counts of its changes, of which those from `low` up to `high` count."""
-        values = np.zeros(len(step_keys), np.int64)
-        values[low:high] = counts
-        return np.add.reduceat(values[order], starts) if len(starts) else values
+        """Return for each step the sum of `counts`, which are those of the unsorted changes from `low` up to `high`."""
+        count_of_change = np.zeros(change_count, np.int64)
+        count_of_change[low:high] = counts
+        return np.add.reduceat(count_of_change[order], starts) if len(starts) else count_of_change
 
     first_entry = len(previous_keys)
-    first_exit = first_entry + len(entry_times)
+    first_exit = first_entry + len(entries)
     initial_counts = sums_by_step(0, first_entry, previous_counts)
     entry_counts = sums_by_step(first_entry, first_exit)
-    exit_counts = sums_by_step(first_exit, len(step_keys))
+    exit_counts = sums_by_step(first_exit, change_count)
 
     # A step has the members that entered with it or earlier steps of its key and have not left: the total over the
     # steps of all keys, less the total before the first step of its key.
@@ -323,7 +324,14 @@ def steps_of(  # members, and the windows that they go through
     members = total - np.repeat(total_before_key, steps_of_key)
 
     # A step ends where the next one of its key starts. The last step of a key ends with the last window.
-    lasts = np.append(times[starts[1:]], last)[: len(starts)]
+    lasts = np.append(change_windows[starts[1:]], last)[: len(starts)]
     lasts[key_starts[1:] - 1] = last
     lasts[-1:] = last
-    return Steps(step_keys[starts], times[starts], lasts, exit_counts, entry_counts, members)
+    return Steps(
+        keys=change_keys[starts],
+        firsts=change_windows[starts],
+        lasts=lasts,
+        exit_counts=exit_counts,
+        entry_counts=entry_counts,
+        members=members,
+    )

@@ -123,8 +123,8 @@ class StateModules:
         packed: list[bytes] = []
         for place, module in enumerate(self.modules):
             packed.append(self._pack(module, stretches.parts[Part(place, STATE)], locate, first))
-        unpacked_parts = {part: values for part, values in stretches.parts.items() if part.name != STATE}
-        return to_blob(keys, replace(stretches, parts=unpacked_parts), packed)
+        other_parts = {part: values for part, values in stretches.parts.items() if part.name != STATE}
+        return to_blob(keys, replace(stretches, parts=other_parts), packed)
 
     def unpack(
         self, packed: Sequence[bytes], count: int, version: SchemaVersion | None, locate: At
@@ -174,7 +174,8 @@ class StateModules:
             return module.create_states(count)
         stored_version = version.versions[stored_place]
         if not is_outdated(module.module, module.module.version, stored_version):
-            return self._codec.unpack(packed[stored_place])
+            states: Sequence[State] = self._codec.unpack(packed[stored_place])
+            return states
         # Records in the states may have had other fields then: they are read as dicts of these.
         older_states = self._codec.reading_fields().unpack(packed[stored_place])
         return module.upgrade(older_states, stored_version)
@@ -268,7 +269,7 @@ def lift_states(
 
     Args:
         modules: The modules of the query.
-        grids: The slices of each specification of windows; they are the same for all.
+        grids: The windows of each specification, over slices that all of them share.
         rows: The rows.
         with_rows: True to send the rows themselves as well.
 
@@ -277,7 +278,8 @@ def lift_states(
         StateError: A state cannot be stored.
     """
     grid = grids[0]
-    slices = grid.slices_at(numbers_at(grid.periods, rows.starts))
+    numbers = numbers_at(grid.periods, rows.starts)  # of ticks, or of periods of a calendar
+    slices = grid.slices_at(numbers)
     is_in_window = in_windows(grids, slices, slices)
     rows_in_windows = rows if is_in_window.all() else rows.where(is_in_window)
     if len(rows_in_windows):

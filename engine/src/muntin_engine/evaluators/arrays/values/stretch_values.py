@@ -64,7 +64,7 @@ class StretchValues(StretchFormat):
         return ()
 
     def of_slices(self, slices: StretchTable) -> StretchTable:
-        """Return slices with what sliding windows take of each, module by module."""
+        """Return slices with the values that sliding windows push: the state, or the rows, of each for every module."""
         return slices
 
     def bytes_of_objects(self, written_bytes: int) -> int:
