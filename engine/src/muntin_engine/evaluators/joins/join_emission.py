@@ -159,7 +159,7 @@ class JoinEmission:
             rights: Its `neighbours` that meet the condition with it.
             left_timers: The watermarks that left events wait for.
         """
-        awaited_watermarks = list(self._awaited_to_drop(left))
+        awaited_watermarks = self._awaited_to_drop(left)
         waiting_from = NEVER
         final_rows = rows
         if self._query.waits:
@@ -181,10 +181,10 @@ class JoinEmission:
         left_timers.put(left.id, first_awaited, waiting_from)
         return final_rows
 
-    def _awaited_to_drop(self, left: StoredEvent) -> Sequence[AwaitedWatermark]:
+    def _awaited_to_drop(self, left: StoredEvent) -> list[AwaitedWatermark]:
         """Return the watermark at which a left event can be dropped, if its end does not say that."""
         del left
-        return ()
+        return []
 
     def _replace_rows(self, left: StoredEvent, rows: Iterable[Match]) -> Iterator[OutputChange]:
         """Yield the changes of the output that replace the emitted rows of a left event.
@@ -264,6 +264,8 @@ class JoinEmission:
             self._drop_emitted_rows(forgotten)
             return
 
+        if not self._state.sides[RIGHT].events.size:
+            return
         # Parts of left events are emitted. They are computed anew as long as the left event is live, from all right
         # events that overlap it.
         first_start = self._state.sides[LEFT].events.earliest(EARLIEST)
@@ -327,15 +329,17 @@ class JoinEmission:
         for side, state in enumerate(self._state.sides):
             opposite_side = 1 - side
             soonest[side] = min([soonest[side], *state.waiting_times(self._watermarks[side])])
+            if not state.events.size:
+                continue
 
             # An event that may change waits for its own input: the first one to end, or one that a filter left out.
             last_past_end = self._finality.last_past_ends[side]
-            changeable = state.events.until_at_most(EARLIEST)
             first_changeable = state.events.first_until_after(last_past_end)
             if first_changeable is not None:
-                changeable.append(first_changeable)
-            for event in changeable:
-                soonest[side] = min(soonest[side], event.end + 1)
+                soonest[side] = min(soonest[side], first_changeable.end + 1)
+            if state.query.keeps is not None:
+                for filtered_event in state.events.until_at_most(EARLIEST):
+                    soonest[side] = min(soonest[side], filtered_event.end + 1)
 
             # The other input says when an event that is past can be dropped.
             first_needed = state.events.first_until_after(self._watermarks[opposite_side])
@@ -373,16 +377,16 @@ class ClipEmission(JoinEmission):
         self._clip_ticks.put(left.id, clipped_at)
         return [Match(None, left.start, min(left.end, clipped_at))]
 
-    def _awaited_to_drop(self, left: StoredEvent) -> Sequence[AwaitedWatermark]:
+    def _awaited_to_drop(self, left: StoredEvent) -> list[AwaitedWatermark]:
         """Return the watermark at which a left event may be clipped for good."""
         clipped_at = self._clipped_at[left.id]
         if clipped_at == NEVER:
-            return ()
+            return []
         if not self._finality.is_past(LEFT, left):
             return [AwaitedWatermark(LEFT, self._finality.past_from(LEFT, left))]
         if clipped_at >= self._watermarks[RIGHT]:
             return [AwaitedWatermark(RIGHT, clipped_at + 1)]
-        return ()  # it is dropped in this batch
+        return []  # it is dropped in this batch
 
     def _forget_lefts(self) -> list[StoredEvent]:
         """Drop also the left events that are clipped for good, and return all that were dropped."""

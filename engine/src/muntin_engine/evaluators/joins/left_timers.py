@@ -7,6 +7,7 @@ from heapq import heappop, heappush
 from typing import Final
 
 from muntin import INFINITY
+from muntin_engine.evaluators.joins.matching import LEFT, RIGHT
 
 NEVER: Final = INFINITY + 1
 """The tick of what does not come, not even with the end of an input."""
@@ -21,7 +22,8 @@ class TickIndex:
     """Ids that have a tick each; the least tick is at hand.
 
     An entry is an id in the list of a tick. It is outdated if the id has another tick by now, or none. Outdated entries
-    stay until their tick is the least, or until all entries are made anew.
+    stay until their tick is the least, or until all entries are made anew. There are no entries before ids are asked
+    for by their ticks: a small key is decoded in each batch, and its index is asked for the least tick alone.
 
     Cost: a constant for each id that gets a tick, and logarithmic in the number of distinct ticks for each of these.
 
@@ -34,10 +36,15 @@ class TickIndex:
         (7, False, ['b'], 9)
     """
 
+    # Defaults of the class: most keys are small, and need no entries.
+    _has_entries = False
+    _entry_count = 0
+    _heap: list[int]
+    _ids_by_tick: dict[int, list[Hashable]]
+
     def __init__(self) -> None:
         """Start without ids."""
         self._tick_by_id: dict[Hashable, int] = {}
-        self._clear()
 
     def put(self, id: Hashable, tick: int) -> None:
         """Give an id a tick, in place of the one that it had; `NEVER` to remove the id."""
@@ -48,14 +55,15 @@ class TickIndex:
             del self._tick_by_id[id]
             return
         self._tick_by_id[id] = tick
-        self._enter(id, tick)
-        if self._entry_count > max(_FEW, _REBUILD_FACTOR * len(self._tick_by_id)):
-            self._clear()
-            for present_id, present_tick in self._tick_by_id.items():
-                self._enter(present_id, present_tick)
+        if self._has_entries:
+            self._enter(id, tick)
+            if self._entry_count > max(_FEW, _REBUILD_FACTOR * len(self._tick_by_id)):
+                self._rebuild()
 
     def has(self, tick: int) -> bool:
         """Return True if an id has a tick."""
+        if not self._has_entries:
+            self._rebuild()
         ids = self._ids_by_tick.get(tick)
         if ids is None:
             return False
@@ -67,6 +75,8 @@ class TickIndex:
 
     def least(self) -> int:
         """Return the least tick that an id has; `NEVER` if there is no id."""
+        if not self._has_entries:
+            return min(self._tick_by_id.values(), default=NEVER)
         heap = self._heap
         while heap:
             if self.has(heap[0]):
@@ -76,6 +86,8 @@ class TickIndex:
 
     def take_until(self, tick: int) -> list[Hashable]:
         """Remove the ids that have a tick or an earlier one, and return them."""
+        if not self._has_entries:
+            self._rebuild()
         taken_ids: list[Hashable] = []
         while self._heap and self._heap[0] <= tick:
             least_tick = heappop(self._heap)
@@ -87,11 +99,14 @@ class TickIndex:
                     del self._tick_by_id[id]
         return taken_ids
 
-    def _clear(self) -> None:
-        """Drop all entries; ids keep their ticks."""
-        self._heap: list[int] = []
-        self._ids_by_tick: dict[int, list[Hashable]] = {}
+    def _rebuild(self) -> None:
+        """Make the entries of all ids anew."""
+        self._has_entries = True
         self._entry_count = 0
+        self._heap = []
+        self._ids_by_tick = {}
+        for id, tick in self._tick_by_id.items():
+            self._enter(id, tick)
 
     def _enter(self, id: Hashable, tick: int) -> None:
         """Make an entry for the tick of an id."""
@@ -141,8 +156,9 @@ class LeftTimers:
             awaited: The least watermark of each input that it waits for, or `NEVER`.
             waiting_from: The start of its first row that waits, or `NEVER`.
         """
-        for index, watermark in zip(self.awaited, awaited, strict=True):
-            index.put(left_id, watermark)
+        left_index, right_index = self.awaited
+        left_index.put(left_id, awaited[LEFT])
+        right_index.put(left_id, awaited[RIGHT])
         self.waiting_from.put(left_id, waiting_from)
 
     def discard(self, left_id: Hashable) -> None:
