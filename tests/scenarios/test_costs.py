@@ -30,6 +30,7 @@ from muntin.changes import Insertion
 from muntin.testing import Batch, KeyedChange
 from muntin.triggers import every_count, on_signal
 from muntin_engine.evaluators.keyed import event_index
+from muntin_engine.evaluators.keyed.event_index import EventIndex
 from muntin_engine.evaluators.keyed.key_store import KeyStore
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.store_cache import STORE_CACHE
@@ -310,6 +311,26 @@ def test_a_batch_does_not_put_the_events_of_an_open_window_in_order_again(monkey
     assert ranked_events < 1_000
     feed.batch(watermark=INFINITY)
     assert ranked_events < 3 * 2_000
+
+
+def test_a_batch_of_an_open_speculative_window_does_not_walk_over_its_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    walked_events = 0
+
+    def counted_until_after(index: EventIndex, tick: int) -> Any:
+        nonlocal walked_events
+        events = until_after(index, tick)
+        walked_events += len(events)
+        return events
+
+    until_after = EventIndex.until_after
+    monkeypatch.setattr(EventIndex, "until_after", counted_until_after)
+    feed = feed_of(tumbling(10_000), Total(), "general", emit=EmitPolicy.SPECULATIVE)
+    feed.batch(*points(*range(0, 1_000)))
+    walked_events = 0
+    for first in range(1_000, 2_000, 50):
+        feed.batch(*points(*range(first, first + 50)), watermark=first)
+    assert walked_events < 1_000
+    assert feed.batch(*points(10_001)).changes == ["+[0,10000) 2000"]
 
 
 def test_where_some_decoded_keys_have_no_room_those_alone_are_decoded_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,6 +81,18 @@ class GridAssigner(Assigner):
         size = self._size
         return [Window(start, start + size) for start in starts]
 
+    def newly_visible(self, events: EventIndex, ends_after: int, limit: int, horizon: int) -> list[Window]:
+        """Return the windows of all events that end after `ends_after`, and at `limit` or before.
+
+        Cost: a constant if no window ends there, as in most batches of a long window; otherwise one walk over the
+        events that end after the first such window starts.
+        """
+        first = max(self._start_ending_after(ends_after), self.frontier)
+        if first >= self._stop(limit):
+            return []
+        members = [event for event in events.until_after(first) if event.since < limit]
+        return self.ending(members, ends_after, limit, horizon)
+
     def ending(self, events: Sequence[StoredEvent], ends_after: int, limit: int, horizon: int) -> list[Window]:
         """Return the windows of events, each once."""
         if not events:
