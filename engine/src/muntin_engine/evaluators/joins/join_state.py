@@ -87,7 +87,8 @@ class JoinState:
 
     def memory(self, size: int) -> int:
         """Return the memory of the state in bytes, roughly, if its records have `size` bytes."""
-        return DECODED * size
+        timers_memory = 0 if self.left_timers is None else self.left_timers.memory
+        return DECODED * size + timers_memory
 
     def next_serial(self) -> int:
         """Return an id that the output of this key has not used yet."""

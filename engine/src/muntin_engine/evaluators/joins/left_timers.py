@@ -17,13 +17,17 @@ _REBUILD_FACTOR: Final = 2
 
 _FEW: Final = 64
 
+_MEMORY_PER_ENTRY: Final = 128
+"""The memory of an id, its tick and its entry in bytes, roughly."""
+
 
 class TickIndex:
     """Ids that have a tick each; the least tick is at hand.
 
     An entry is an id in the list of a tick. It is outdated if the id has another tick by now, or none. Outdated entries
-    stay until their tick is the least, or until all entries are made anew. There are no entries before ids are asked
-    for by their ticks: a small key is decoded in each batch, and its index is asked for the least tick alone.
+    stay until their tick is the least, or until all entries are made anew. There are no entries before `make_entries`,
+    or before ids are asked for by their ticks: a small key is decoded in each batch, and its index is asked for the
+    least tick alone, once.
 
     Cost: a constant for each id that gets a tick, and logarithmic in the number of distinct ticks for each of these.
 
@@ -46,6 +50,14 @@ class TickIndex:
         """Start without ids."""
         self._tick_by_id: dict[Hashable, int] = {}
 
+    def __len__(self) -> int:
+        return len(self._tick_by_id)
+
+    def make_entries(self) -> None:
+        """Make the entries of all ids, so that the least tick is found from now on without a look at all of them."""
+        if not self._has_entries:
+            self._rebuild()
+
     def put(self, id: Hashable, tick: int) -> None:
         """Give an id a tick, in place of the one that it had; `NEVER` to remove the id."""
         previous_tick = self._tick_by_id.get(id, NEVER)
@@ -62,8 +74,7 @@ class TickIndex:
 
     def has(self, tick: int) -> bool:
         """Return True if an id has a tick."""
-        if not self._has_entries:
-            self._rebuild()
+        self.make_entries()
         ids = self._ids_by_tick.get(tick)
         if ids is None:
             return False
@@ -86,8 +97,7 @@ class TickIndex:
 
     def take_until(self, tick: int) -> list[Hashable]:
         """Remove the ids that have a tick or an earlier one, and return them."""
-        if not self._has_entries:
-            self._rebuild()
+        self.make_entries()
         taken_ids: list[Hashable] = []
         while self._heap and self._heap[0] <= tick:
             least_tick = heappop(self._heap)
@@ -143,6 +153,8 @@ class LeftTimers:
 
         The caller looks at each of them, and enters what it waits for then.
         """
+        # Only a key whose decoded state lives from batch to batch comes here.
+        self.waiting_from.make_entries()
         due_ids: set[Hashable] = set()
         for awaited, watermark in zip(self.awaited, watermarks, strict=True):
             due_ids.update(awaited.take_until(watermark))
@@ -161,7 +173,16 @@ class LeftTimers:
         right_index.put(left_id, awaited[RIGHT])
         self.waiting_from.put(left_id, waiting_from)
 
+    @property
+    def memory(self) -> int:
+        """The memory in bytes, roughly."""
+        return _MEMORY_PER_ENTRY * sum(map(len, self._indexes))
+
+    @property
+    def _indexes(self) -> Sequence[TickIndex]:
+        return (*self.awaited, self.waiting_from, self.clip_ticks)
+
     def discard(self, left_id: Hashable) -> None:
         """Forget a left event."""
-        for index in (*self.awaited, self.waiting_from, self.clip_ticks):
+        for index in self._indexes:
             index.put(left_id, NEVER)
