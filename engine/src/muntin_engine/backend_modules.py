@@ -83,7 +83,11 @@ def _packages_of(kind: type) -> list[str]:
 def imported_backend(name: str) -> ModuleType:
     """Import the module of a backend.
 
+    Args:
+        name: The name of the module: `SPARK` or `LOCAL`.
+
     Raises:
         SetupError: The backend is that of Spark, and PySpark is not installed.
     """
+    # The error is only ever about Spark: callers check the packages of tables before they import that backend.
     return engine_module(name, feature="a query on Spark")

@@ -126,7 +126,8 @@ def ticks(duration: Duration) -> int:
     """
     length = _length(duration)
     read_for_query = _READ_FOR_QUERY.get()
-    # Outside a query a length keeps the class that says how it was written, and a query reads it later.
+    # Outside a query a length keeps the class that says how it was written, and a query reads it later. A length that
+    # a query has read already is in ticks of its axis.
     if read_for_query is None or isinstance(length, ReadLength):
         return length
     return ReadLength(read_for_query(length))
@@ -266,6 +267,7 @@ def _closest_unit(unit: str) -> str | None:
     """Return the plural of the unit that a word most likely stands for; None if none is close."""
     if unit == "m":
         return "minutes"
+    # A typing error is seldom in the first letter.
     same_letter = [plural for plural in _PLURALS if plural[0] == unit[0].lower()]
     close = get_close_matches(unit.lower(), same_letter, n=1, cutoff=0.65)
     return close[0] if close else None

@@ -168,12 +168,13 @@ class _Ruler:
         """Return a ruler for bars, with the finest round scale on which they fit."""
         low, high = span(bars)
         # The length is divided by the columns and rounded up: by `//` of the negative, as `//` rounds down.
-        finest = max(1, -(-(high - low) // _COLUMNS))
+        scale = max(1, -(-(high - low) // _COLUMNS))
         if axis is Axis.TIME:
-            # The last bar may be a point, whose single microsecond needs no column: hence the `- 1`. A length for
-            # which the list of round scales is too short keeps the finest one.
-            finest = next((scale for scale in _TIMES if scale * _COLUMNS >= high - low - 1), finest)
-        return cls(low, high, finest, axis)
+            # The last bar may be a point, whose single microsecond needs no column: hence the `- 1`.
+            round_scales = [time_scale for time_scale in _TIMES if time_scale * _COLUMNS >= high - low - 1]
+            if round_scales:  # empty if the bars are too long for the longest round scale
+                scale = round_scales[0]
+        return cls(low, high, scale, axis)
 
     def column(self, tick: int) -> int:
         """Return the column of a tick; the first column for ticks before the ruler."""

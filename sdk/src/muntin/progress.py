@@ -344,9 +344,9 @@ def punctuate_every(*, rows: int | None = None, span: Duration | None = None, de
         5 ticks behind the newest start, every 1000 rows
     """
     step = rows if span is None else ticks(span)
-    gives_one = (rows is None) != (span is None)
+    gives_exactly_one = (rows is None) != (span is None)
     is_whole = isinstance(step, int) and not isinstance(step, bool)
-    if not gives_one or not is_whole or step is None or step <= 0:
+    if not gives_exactly_one or not is_whole or step is None or step <= 0:
         raise PolicyError(
             "progress moves by rows or by a span, above zero; got {rows} and {span}\n"
             "  for example {by_rows} or {by_span}",
@@ -355,13 +355,16 @@ def punctuate_every(*, rows: int | None = None, span: Duration | None = None, de
             by_rows=Call("punctuate_every", Argument("rows", 1000)),
             by_span=Call("punctuate_every", Argument("span", "1 minute")),
         )
-    return Periodic(_span("delay", delay), rows, None if rows is not None else step)
+    delay_ticks = _span("delay", delay)
+    if rows is not None:
+        return Periodic(delay_ticks, rows=rows)
+    return Periodic(delay_ticks, span=step)
 
 
 def identity_of(policy: ProgressPolicy) -> dict[str, Any]:
     """Return the part of a policy that the state of a query depends on, as plain data.
 
-    Delays and lags are not part of it: a run may begin with other ones, which then count from there on.
+    Delays and lags are not part of it: a query may be started again with other ones, which then count from there on.
     """
     # A checkpoint has as many starts as the policy kept: a policy that reads more of them would miss some.
     starts_kept = {"starts": policy.starts_kept} if policy.starts_kept else {}

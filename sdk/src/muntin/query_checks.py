@@ -66,7 +66,8 @@ def check_computations(computations: object, kind: type) -> None:
     Raises:
         QueryError: The computations are something else, such as a module.
     """
-    if not isinstance(computations, Sequence) or not all(isinstance(each, kind) for each in computations):
+    is_right = isinstance(computations, Sequence) and all(isinstance(part, kind) for part in computations)
+    if not is_right:
         raise QueryError(
             f"a query has a list of computations, got {safe_repr(computations)}\n"
             "  write WindowedQuery(tumbling(10), [Computation(Spread())])"
@@ -473,7 +474,7 @@ def _agreed(name: str, preferred: Mapping[str, PolicyT], accepted: Sequence[Poli
     # Modules without a preference follow the others.
     policies = set(preferred.values())
     if len(policies) < 2:
-        return next(iter(policies), None)
+        return next(iter(policies), None)  # the one policy, if a module has a preference
 
     preferences = ", ".join(f"{module} for {str(policy)!r}" for module, policy in preferred.items())
     to_do = ErrorMessage("no policy is right for all of them: give each a query of its own")

@@ -96,7 +96,7 @@ def test_partitions_stay_within_their_limits() -> None:
             if limits.most_rows is not None:
                 assert state.count <= limits.most_rows
             if limits.age is not None and not limits.on_insertion:
-                assert all(partition.last + limits.age > row.time for partition in state.partitions.values())
+                assert all(partition.last_insertion + limits.age > row.time for partition in state.partitions.values())
 
 
 def test_a_state_that_is_empty_is_as_good_as_a_new_one() -> None:

@@ -143,7 +143,8 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     # Checks of the arguments themselves. They come first, as checks of the columns may have to call Spark.
     check_dataframe("events", df)
     inputs = backend_of(df).inputs
-    df = inputs.opened(df, None if schema is None else declared_schema(schema))
+    declared_columns = None if schema is None else declared_schema(schema)
+    df = inputs.opened(df, declared_columns)
     keys = key_columns(key)
     time_column = start if at is None else at
     roles = {"start": start, "end": end, "at": at, "id": id, "change": change, "new_end": new_end, "signal": signal}
@@ -160,7 +161,7 @@ def events(  # noqa: PLR0913  # each names a column that only some streams have
     # Checks of the columns that the input has.
     condition = None
     if rows is not None:
-        condition = inputs.condition(df, rows, "rows({})")
+        condition = inputs.condition(df, rows, call="rows({})")
     inputs.check_columns(df, keys, row_order)
     ranges: Mapping[str, ColumnLike] = {}
     if key_ranges:

@@ -47,7 +47,7 @@ def functions(
     for name in names:
         _check_named_function(name)
     if isinstance(spark, str | Function):
-        return local_backend().register_functions(None, (spark, *names))
+        return local_backend().register_functions(None, (spark, *names))  # without a session it is the first function
     if not (hasattr(type(spark), "readStream") and hasattr(type(spark), "udf")):
         raise QueryError(
             f"functions() needs a session of Spark, or a function, first, got {spelled(spark)}\n"

@@ -220,8 +220,11 @@ class ChangesLifetimes(ChangesPayload):
         """
         check_column(call, column)
         check_flag("repeated", repeated)
-        # Results of another query repeat the payload of their event in every row; a union may have other streams too.
-        repeats_payload = repeated or (bool(self.inner) and not self.rules)
+        # Results of another query repeat the payload of their event in every row. That is not known of a union, which
+        # has `rules` and may have other streams beside such results.
+        are_results = bool(self.inner) and not self.rules
+        repeats_payload = repeated or are_results
+        # Without an id there are neither revisions nor retractions: every row is an event with its payload.
         if self.id is not None and not repeats_payload:
             raise QueryError(
                 "{call}() by a column needs the payload in every row, and rows of revisions and retractions may have "
@@ -236,10 +239,10 @@ class ChangesLifetimes(ChangesPayload):
         while f"length_{number}" in used_names:
             number += 1
         name = f"length_{number}"
-        stream = self._computed(call, {}, {name: column}, keeps_others=True)
+        stream = self._computed(call, names={}, columns={name: column}, keeps_others=True)
         lifetime_change = change(LengthColumn(name, text_of(column), least))
         if isinstance(lifetime_change, Extend):
-            return stream._with_ends(call, lifetime_change)
+            return stream._with_ends(call, lifetime_change)  # the only one of these changes that reads ends
         return stream._changed(lifetime_change)
 
     @property
@@ -251,7 +254,8 @@ class ChangesLifetimes(ChangesPayload):
         """Return the stream with lifetimes that are aligned to windows.
 
         Args:
-            change: The change, with the windows.
+            change: The change, with the windows: that of `align_to`, or that of `join(same_window=...)`, for which
+                windows may overlap.
 
         Raises:
             QueryError: Lifetimes cannot be aligned to these windows, or events are samples.

@@ -47,8 +47,8 @@ def module(
             of the program itself may omit its version: the version is then a hash of its code, on which the query's
             checkpoint depends. The version of a function is such a hash too, unless an installed package has the
             function: then it is identified by its name.
-        inputs: Columns or expressions the module reads, in the order of its input type's fields. None for a module
-            that only counts its members.
+        inputs: Columns or expressions the module reads, in the order of its input type's fields; no columns for
+            a module that only counts its members.
         parameters: The module's initial parameters, by name. A module that reads several inputs takes each of them by
             name as well: a column, or several in a tuple, of the stream of that name in the `union`, or of another
             stream by `from_stream`. A function takes its other arguments, and `returns`, the type of its result if no
@@ -92,7 +92,7 @@ def _function_of(function: Callable[..., object]) -> Callable[..., object]:
     Raises:
         ModuleDefinitionError: The function is a UDF that returns a value for each row, or does not take Series.
     """
-    kind = getattr(function, "evalType", None)
+    kind = getattr(function, "evalType", None)  # the kind of a UDF; plain functions have none
     if kind is None:
         return function
     decorated: Callable[..., object] = cast("Any", function).func

@@ -93,12 +93,13 @@ def _with_metrics_names(queries: Mapping[str, Query]) -> dict[str, Query]:
     named_queries: dict[str, Query] = {}
     for name, query in queries.items():
         named_queries[name] = query if query.is_named else replace(query, metrics_name=name, is_named=True)
-    query_by_metrics_name: dict[str, str] = {}
+
+    # Two queries report under one name if one of them is not the last query with the name of its metrics.
+    last_query_of: dict[str, str] = {}
     for name, query in named_queries.items():
-        query_by_metrics_name[query.metrics_name] = name
-    # If several queries have one name for their metrics, the mapping has the last one of them.
+        last_query_of[query.metrics_name] = name
     for name, query in named_queries.items():
-        other_name = query_by_metrics_name[query.metrics_name]
+        other_name = last_query_of[query.metrics_name]
         if other_name != name:
             raise QueryError(
                 f"{name!r} and {other_name!r} report metrics under the name {query.metrics_name!r}\n"
@@ -155,11 +156,12 @@ class OnePass(WritesOutputs[Mapping[str, SinkLike], RecordLike | Mapping[str, Re
         Raises:
             QueryError: The sinks of an output are no mapping, or a name is not that of a query.
         """
+        first_name = next(iter(self.queries))  # for the example in an error
         for output, named_sinks in sinks.items():
             if named_sinks is not None and not isinstance(named_sinks, Mapping):
                 raise QueryError(
                     f"{output}={spelled(named_sinks)} does not say of which query\n"
-                    f"  give a sink for each by name: {output}={{{next(iter(self.queries))!r}: ...}}"
+                    f"  give a sink for each by name: {output}={{{first_name!r}: ...}}"
                 )
             self._check_names(output, named_sinks or ())
 
@@ -174,9 +176,10 @@ class OnePass(WritesOutputs[Mapping[str, SinkLike], RecordLike | Mapping[str, Re
     def plan_text(self, *, checkpoint: str | PathLike[str] | None = None) -> str:
         """Return the text that `explain` prints; its arguments and errors are those of `explain`."""
         texts: list[str] = []
-        for place, (name, query) in enumerate(self.queries.items(), 1):
-            heading = f"query       {name}, {place} of {len(self.queries)} in one pass"
-            texts.append(f"{heading}\n{explain_plan(query.plan, query.plans[:-1])}")
+        for number, (name, query) in enumerate(self.queries.items(), 1):
+            heading = f"query       {name}, {number} of {len(self.queries)} in one pass"
+            inner_plans = query.plans[:-1]  # the last one is the plan of the query itself
+            texts.append(f"{heading}\n{explain_plan(query.plan, inner_plans)}")
         if checkpoint is not None:
             texts.append(self._explain_checkpoint(checkpoint))
         return "\n\n".join(texts)

@@ -37,8 +37,9 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]
         """
         from muntin_engine.plan.plan_html import html_of  # only notebooks need pictures
 
-        picture = self._backend.picture(self)
-        return html_of(self.plan, self.plans[:-1], self._backend.memory_in_words(self), picture)
+        inner_plans = self.plans[:-1]  # the last one is the plan of this query
+        memory = self._backend.memory_in_words(self)
+        return html_of(self.plan, inner_plans, memory=memory, picture=self._backend.picture(self))
 
     @property
     def is_stream(self) -> bool:
@@ -97,7 +98,7 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]
         """
         expressions = {name: f"`{name}`" for name in names}
         expressions |= columns
-        return replace(self, selection=self._backend.select_results(self, expressions, None))
+        return replace(self, selection=self._backend.select_results(self, columns=expressions, condition=None))
 
     @step
     def where(self, condition: str) -> Self:
@@ -115,7 +116,7 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]
         Example:
             >>> query.where("n > 10")  # doctest: +SKIP
         """
-        return replace(self, selection=self._backend.select_results(self, None, condition))
+        return replace(self, selection=self._backend.select_results(self, columns=None, condition=condition))
 
     @overload
     def results(self: Outputs[Path], watermark: str | None = None, *, workers: int | None = None) -> pa.Table: ...
@@ -272,7 +273,8 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]
 
     def plan_text(self, *, checkpoint: str | PathLike[str] | None = None) -> str:
         """Return the text that `explain` prints; its arguments and errors are those of `explain`."""
-        evaluation = explain_plan(self.plan, self.plans[:-1], self._backend.memory_in_words(self))
+        inner_plans = self.plans[:-1]  # the last one is the plan of this query
+        evaluation = explain_plan(self.plan, inner_plans, memory=self._backend.memory_in_words(self))
         if checkpoint is None:
             return evaluation
         return f"{evaluation}\n{self._explain_checkpoint(checkpoint)}"

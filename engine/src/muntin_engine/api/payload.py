@@ -39,7 +39,7 @@ class ChangesPayload(InputRequest):
         Example:
             >>> rides.with_columns(speed="km / hours")  # doctest: +SKIP
         """
-        return self._computed("with_columns", {}, columns, keeps_others=True)
+        return self._computed("with_columns", names={}, columns=columns, keeps_others=True)
 
     @step
     def select(self, /, *names: str, **columns: ColumnLike) -> Self:
@@ -59,16 +59,16 @@ class ChangesPayload(InputRequest):
         """
         if not names and not columns:
             raise QueryError("select() needs columns to keep: select('km', speed='km / hours')")
-        return self._computed("select", dict.fromkeys(names), columns, keeps_others=False)
+        return self._computed("select", names=dict.fromkeys(names), columns=columns, keeps_others=False)
 
     def _computed(
-        self, call: str, names: dict[str, None], columns: dict[str, ColumnLike], *, keeps_others: bool
+        self, call: str, *, names: dict[str, None], columns: dict[str, ColumnLike], keeps_others: bool
     ) -> Self:
         """Return the stream with further columns of its events, and without the columns that are not kept.
 
         Args:
             call: The name of the call, for errors.
-            names: The names of the columns to keep, in the order of the keys.
+            names: The names of the columns to keep, as keys: a set with an order.
             columns: The columns to add, by name.
             keeps_others: True to keep all other columns too.
 
@@ -77,9 +77,9 @@ class ChangesPayload(InputRequest):
         """
         check_each_column({f"{call}({name})": column for name, column in columns.items()})
         inputs = backend_of(self.df).inputs
-        # The columns that make rows events, or that `where` reads, may be neither dropped nor replaced. They are found
-        # by their names alone: every column is one of them whose name is a word of such an expression. That may be a
-        # column too many, which is harmless, but never one too few.
+        # The columns that make rows events, or that `where` reads, may be neither dropped nor replaced. A column counts
+        # as one of these if its name is a word of their expressions. So a column too many may be kept, which is
+        # harmless, but none is missed.
         event_texts = list(self._texts())
         event_columns: list[str] = []
         for name in inputs.column_names(self.df):
@@ -96,7 +96,13 @@ class ChangesPayload(InputRequest):
                     before_events=Earlier("events"),
                 )
         df = inputs.with_payload(
-            self.df, self.change, event_columns, call, list(names), columns, keeps_others=keeps_others
+            self.df,
+            self.change,
+            event_columns,
+            call=call,
+            names=list(names),
+            columns=columns,
+            keeps_others=keeps_others,
         )
         return replace(self, df=df)
 
@@ -112,7 +118,8 @@ class ChangesPayload(InputRequest):
         texts = [text_of(column) for column in columns if column is not None]
         all_names = backend_of(self.df).inputs.column_names(self.df)
 
-        # The columns that another query's results have as events are expressions over columns of the engine's own.
+        # Results of another query: what makes them events are expressions over columns that the engine itself has
+        # added, so no column that these expressions read is part of the payload.
         if self.inner:
             names_read: list[str] = []
             for name in all_names:
@@ -120,6 +127,7 @@ class ChangesPayload(InputRequest):
                     names_read.append(name)
             return names_read
 
+        # Rows of the query writer: an expression is the name of no column, so the columns that it reads stay.
         names = {text.strip("`") for text in texts}
         names |= {length.name for length in self.length_columns}
         return [name for name in all_names if name in names]

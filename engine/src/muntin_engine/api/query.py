@@ -536,7 +536,8 @@ class Query(Outputs[InputT], HasText, KnowsSparkWords):
                 or there is no such output.
         """
         if key is ...:
-            # Names that are no identifiers would be read as expressions without quotes.
+            # The keys of this query, by the names of their columns in its results. A name that is no identifier would
+            # be read as an expression without quotes.
             names = [plan_key.name for plan_key in self.plan.keys]
             key = [name if name.isidentifier() else f"`{name}`" for name in names]
         keys = key_columns(key)
@@ -547,8 +548,8 @@ class Query(Outputs[InputT], HasText, KnowsSparkWords):
                 f"output={output!r} has no rows that can be events\n  there are 'results' and 'evicted_rows'"
             )
 
-        # This query needs a name of its own: its metrics and its recording come from the same Spark query as those of
-        # the other one, which may read it several times.
+        # This query and the one that reads it run in the same Spark query, and the other one may read it several times.
+        # So its metrics need another name than those of the other query, and its tasks find its recording by an id.
         inner = replace(self, metrics_name=f"{self.metrics_name}.input", inner_id=uuid4().hex)
         rows = self._backend.output_as_events(inner, output, row_order)
         return EventStream(

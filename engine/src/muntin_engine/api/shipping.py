@@ -51,7 +51,7 @@ def ship(
     for package in packages:
         if not isinstance(package, str | PathLike):
             raise NotShippableError(repr(package), "it is neither a name nor a path")
-    # The backend finds the session of a DataFrame itself.
+    # Of a query or a stream take the DataFrame: the backend finds the session of that itself.
     target: Any = session
     if isinstance(target, PlannedQuery):
         target = target.source.df

@@ -85,7 +85,7 @@ class KnowsSparkWords:
             if advice_over_tables is not None and is_table(self._first_input) and not is_stream(self._first_input):
                 return advice_over_tables
             if advice is _RESULTS and self.is_stream:
-                return _WRITE
+                return _WRITE  # `collect` and the like would never end
             if advice is not None:
                 return advice.format(name=name)
             if name.startswith("_"):

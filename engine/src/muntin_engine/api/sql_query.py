@@ -61,18 +61,18 @@ def sql(session_or_text: Any, text: str | None = None, /, *, modules: Iterable[A
     if isinstance(session_or_text, str):
         if text is not None:
             raise QueryError("a table has a name\n  write sql(text, rides=frame)")
-        return _query(None, session_or_text, modules, tables)
+        return _query(session_or_text, session=None, modules=modules, tables=tables)
     if text is None:
         raise QueryError("the text is missing\n  write sql(spark, text), or sql(text, rides=frame)")
-    return _query(session_or_text, text, modules, tables)
+    return _query(text, session=session_or_text, modules=modules, tables=tables)
 
 
-def _query(session: Any, text: str, modules: Iterable[Any], tables: Mapping[str, Any]) -> Query[Any]:
+def _query(text: str, *, session: Any, modules: Iterable[Any], tables: Mapping[str, Any]) -> Query[Any]:
     """Return the query that a text of SQL describes; see `sql`.
 
     Args:
-        session: The session of Spark; None to run the query where its tables are.
         text: The text.
+        session: The session of Spark; None to run the query where its tables are.
         modules: Modules that are not installed.
         tables: Tables by the names that the text has for them.
 
@@ -96,8 +96,9 @@ def _query(session: Any, text: str, modules: Iterable[Any], tables: Mapping[str,
 
     backend = _backend(session, tables)
 
-    def read_table(name: str) -> Any:
-        return backend.table(session, name, tables)
+    def read_table(table: Any) -> Any:
+        """Return a table by its name, or the rows of a query of Spark's, which is data such as `{"sql": ...}`."""
+        return backend.table(session, table, tables)
 
     # The text is read into steps, each a call of the API, as they would be written in Python.
     source = SqlText(text)

@@ -70,7 +70,7 @@ class TimedInput(InputRequest):
                 "  give {events} a source and sources, or leave it out",
                 events=Call("events"),
             )
-        heartbeat = Heartbeat(df, at, bounded_delay(delay).delay, source)
+        heartbeat = Heartbeat(df, at, delay=bounded_delay(delay).delay, source=source)  # the policy checks the delay
         return replace(self, heartbeats=(*self.heartbeats, heartbeat))
 
     @step
@@ -98,7 +98,7 @@ class TimedInput(InputRequest):
             )
         if clock is not None:
             check_dataframe("with_clock", clock)
-            backend_of_all([self.df, clock])
+            backend_of_all([self.df, clock])  # raises if the two are of different backends
             if every != _PERIOD:
                 raise QueryError(
                     f"with_clock(clock, every={every!r}) has two clocks: a stream of readings comes as it comes\n"

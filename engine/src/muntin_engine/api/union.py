@@ -51,7 +51,7 @@ def union(*unnamed: Never, **streams: EventStream) -> EventStream:
         _check_stream(name, stream)
 
     # The streams have to fit together.
-    first = next(iter(streams.values()))
+    first_stream = next(iter(streams.values()))
     for subject, value_of in _SHARED_PROPERTIES.items():
         values = {name: value_of(stream) for name, stream in streams.items()}
         if len(set(values.values())) > 1:
@@ -74,9 +74,10 @@ def union(*unnamed: Never, **streams: EventStream) -> EventStream:
         changes = (PointsAtStart(),)
     elif kinds_of_lifetimes == {"edge"}:
         changes = (ToEdges(),)
+    # One clock serves all streams: a reading is the time, and not that of a stream.
     clocks = [stream.clock for stream in streams.values() if stream.clock is not None]
     return replace(
-        first,  # its other properties are those of all streams: see `_SHARED_PROPERTIES`
+        first_stream,  # its other properties are those of all streams: see `_SHARED_PROPERTIES`
         df=united.rows.df,
         **united.rows.columns,
         is_edge=False,
@@ -118,6 +119,7 @@ def _check_stream(name: str, stream: object) -> None:
             f"the keys of {name} punctuate themselves, and of a key the other streams of a union say nothing\n"
             "  leave with_key_punctuation() out, or write a query for each stream"
         )
+    # Rows of punctuation, a heartbeat or a policy advance the watermark; `Punctuated` alone is no such policy.
     has_watermark = stream.change is not None or bool(stream.heartbeats) or not isinstance(stream.progress, Punctuated)
     if is_stream(stream.df) and not has_watermark:
         raise QueryError(
@@ -127,6 +129,7 @@ def _check_stream(name: str, stream: object) -> None:
             value=name,
             delay=Call("events", ..., Argument("watermark", "10 minutes")),
         )
+    # A source is idle by a clock: readings come from `with_clock`, or as rows whose `change` says so.
     idle = stream.progress.idle
     if idle is not None and stream.change is None and stream.clock is None:
         raise QueryError(f"{name} never says what time it is, so it is never idle\n  give it a clock: with_clock()")

@@ -12,7 +12,7 @@ from muntin_engine.api.arguments import check_name, check_path
 from muntin_engine.backends.backend import Backend
 from muntin_engine.backends.choosing import backend_of
 from muntin_engine.backends.planned_query import PlannedQuery
-from muntin_engine.backends.write_request import OUTPUTS, WriteRequest, WrittenOutputs
+from muntin_engine.backends.write_request import WriteRequest, WrittenOutputs
 from muntin_engine.errors import StateMismatchError
 
 if TYPE_CHECKING:
@@ -133,7 +133,13 @@ class WritesOutputs(ABC, Generic[SinksT, RecordT]):
         if name is not None:
             check_name("name", name)
         request = WriteRequest(
-            outputs=self._written(results, late_rows, rejected_rows, evicted_rows, metrics),
+            outputs=self._written(
+                results=results,
+                late_rows=late_rows,
+                rejected_rows=rejected_rows,
+                evicted_rows=evicted_rows,
+                metrics=metrics,
+            ),
             checkpoint=checkpoint,
             every=every,
             available_now=available_now,
@@ -176,7 +182,13 @@ class WritesOutputs(ABC, Generic[SinksT, RecordT]):
             SinkError: A sink failed. Call again with the same sinks when it works.
         """
         check_path("checkpoint", checkpoint)
-        outputs = self._written(results, late_rows, rejected_rows, evicted_rows, metrics)
+        outputs = self._written(
+            results=results,
+            late_rows=late_rows,
+            rejected_rows=rejected_rows,
+            evicted_rows=evicted_rows,
+            metrics=metrics,
+        )
         self._backend.close_checkpoint(outputs, checkpoint)
 
     def check(self, checkpoint: str | PathLike[str]) -> list[str]:
@@ -233,7 +245,7 @@ class WritesOutputs(ABC, Generic[SinksT, RecordT]):
         except StateMismatchError as error:
             facts = [str(error)]
         if not facts:
-            facts = ["the query can go on with it, and is what it began with"]
+            facts = ["the query can go on with it, and is what it began with"]  # there is no change to describe
         heading = "checkpoint  "
         indent = " " * len(heading)
         lines: list[str] = []
@@ -247,11 +259,10 @@ class WritesOutputs(ABC, Generic[SinksT, RecordT]):
         first_query = next(iter(self.queries_by_name.values()))
         return backend_of(first_query.source.df)
 
-    def _written(self, *sinks: SinksT | None) -> WrittenOutputs:
+    def _written(self, **sinks: SinksT | None) -> WrittenOutputs:
         """Return the queries with the sinks of their outputs.
 
         Args:
-            sinks: The sink of each output, in the order of `OUTPUTS`; None for an output that is not written.
+            sinks: The sink of each output, by the name of the output; None for an output that is not written.
         """
-        sinks_by_output = dict(zip(OUTPUTS, sinks, strict=True))
-        return WrittenOutputs(self.queries_by_name, self.sinks_by_query(sinks_by_output))
+        return WrittenOutputs(self.queries_by_name, self.sinks_by_query(sinks))

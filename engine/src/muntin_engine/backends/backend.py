@@ -169,8 +169,8 @@ class Inputs(ABC):
 
         Args:
             df: The DataFrame.
-            change: The column that tells insertions, which have a payload, from other rows; None if each row is a new
-                event.
+            change: The column that says whether a row is an insertion, which has a payload, or another change; None if
+                each row is a new event.
             event_columns: The names of the columns that make rows events. They stay as they are.
             call: The call of the query writer, for errors.
             names: The names of the payload columns that stay.
@@ -191,7 +191,11 @@ class Inputs(ABC):
 
     @abstractmethod
     def clock(self, df: Frame, every: Duration) -> Frame:
-        """Return the readings of the driver's clock as a stream of one column, beside a DataFrame.
+        """Return the readings of the driver's clock as a stream of one column.
+
+        Args:
+            df: The DataFrame of the events, in whose session the stream is made.
+            every: The period between two readings.
 
         Raises:
             PolicyError: The period is not above zero, or a number without a unit.

@@ -73,11 +73,14 @@ def is_table(df: Frame) -> bool:
 
 
 def declared_schema(schema: object) -> pa.Schema:
-    """Read the columns that a query writer declares.
+    """Read the columns that a query writer declares, so that a query is planned without asking its input for them.
+
+    Args:
+        schema: Text in Spark's DDL, a `StructType`, an Arrow schema, or a class of records such as a dataclass.
 
     Raises:
-        QueryError: The schema declares no columns, or columns of types without a meaning.
-        SetupError: DuckDB or sqlglot is missing; with them a query is planned without asking its input for columns.
+        QueryError: The schema declares no columns, or columns of types that have no meaning in a query.
+        SetupError: DuckDB or sqlglot is missing, which read the schema.
     """
     for package in ("duckdb", "sqlglot"):
         required_module(package, feature="a query with schema=", extra="local")

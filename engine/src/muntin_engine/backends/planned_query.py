@@ -84,10 +84,11 @@ class Selection:
 
         Args:
             all_names: The names of all columns of the results.
-            always: Names of columns that stay though they are not selected, besides the columns of changes.
+            always: The names of further columns that stay without being selected. The columns that say what a row
+                changes (`CHANGES`) always stay.
         """
         if not self.columns:
-            return list(all_names)
+            return list(all_names)  # nothing is selected, so all columns stay
         names = list(self.columns)
         for name in (*CHANGES, *always):
             if name in all_names and name not in self.columns:

@@ -115,7 +115,7 @@ class StaticCounts:
     def warn(self) -> None:
         """Log the warnings that have changed since they were logged last."""
         messages = self.messages()
-        logs = (LOG, LOG_OF_SKIPPED, LOG_OF_OVERFLOWS)
+        logs = (LOG, LOG_OF_SKIPPED, LOG_OF_OVERFLOWS)  # the log of each message, in the order of `StaticMessages`
         for log, message, last_message in zip(logs, messages, self.last_messages, strict=True):
             if message and message != last_message:
                 log.warning("%s", message)
@@ -148,7 +148,8 @@ class StaticCounts:
             skipped: The numbers of skipped rows, by the label of the module.
             rows: The number of rows of the input, as far as buckets have counted them.
         """
-        # The first bucket reports the skipped rows of all. Until the others are done, the total lacks their rows.
+        # The first bucket reports the rows that were skipped for all buckets. While other buckets are still to come,
+        # `rows` lacks theirs, so the message does not name the total.
         of_all = f" of {rows:,}" if self.is_complete else ""
         messages: list[str] = []
         for label, nulls in self.skipping.items():

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from muntin_engine.backends.planned_query import PlannedQuery
 
 if TYPE_CHECKING:
     from muntin import Duration
-
-OUTPUTS: Final = ("results", "late_rows", "rejected_rows", "evicted_rows", "metrics")
-"""The outputs of a query that sinks take."""
 
 
 @dataclass(frozen=True)

@@ -86,10 +86,10 @@ class Meter:
         self._nanoseconds += self.now() - started
 
     def take(self) -> int:
-        """Return the nanoseconds measured since the last call of this method, and begin anew.
+        """Return the nanoseconds measured since the last call of this method, and set them to zero.
 
-        The number of calls at the beginning that are all timed differs from batch to batch. So the sample after them
-        does not meet the same calls in each batch, which may come in the same order.
+        The calls may come in the same order in each batch. So the number of calls at the beginning that are all timed
+        differs from batch to batch, and the sample after them meets other calls each time.
         """
         nanoseconds = self._nanoseconds
         self._nanoseconds = 0

@@ -118,7 +118,7 @@ class _PlainRecord:
     places: Mapping[int, Plain]
 
     def __call__(self, value: object) -> object:
-        """Return a record of the same class whose fields are plain; a value that is no record as it is."""
+        """Return a record whose fields are plain, of the same class or a dict; a value that is no record as it is."""
         if isinstance(value, Mapping):
             plain_fields = dict(value)
             for name, plain in self.parts.items():

@@ -230,7 +230,7 @@ class CountingModule:
         return count - len(accepted), self._module.remove_events(inner, accepted, *window)
 
     def combine(self, state: CountedState, other: CountedState) -> CountedState:
-        """Merge two states; one without payloads changes nothing."""
+        """Merge two states; a second state without payloads changes nothing."""
         count, inner = state
         other_count, other_inner = other
         if not other_count:

@@ -73,7 +73,7 @@ def _why_output_waits(batches: Sequence[BatchMetrics]) -> Iterator[str]:
 def _sources(batches: Sequence[BatchMetrics]) -> dict[str, SourceMetrics]:
     """Return the metrics of each source by name, in the last micro-batch in which buckets ran and so reported them."""
     for batch in reversed(batches):
-        if batch.watermark is not None:
+        if batch.watermark is not None:  # no bucket runs in a micro-batch without rows, so that all levels are unknown
             return dict(batch.sources)
     return {}
 
@@ -85,6 +85,7 @@ def _why_watermark_is_held(batches: Sequence[BatchMetrics], watermark: int) -> s
     for name, source in sources.items():
         if source.watermark is None or source.watermark <= watermark:
             slow_sources.append(name)
+    # If no source is further than the others, none of them holds the others back.
     all_are_slow = len(sources) > 1 and len(slow_sources) == len(sources)
     if not slow_sources or all_are_slow:
         return "that is its delay, or punctuation is missing"

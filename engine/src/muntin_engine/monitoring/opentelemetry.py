@@ -67,5 +67,5 @@ def otel_name(metric: ExportedMetric) -> str:
         return name
     name_without_unit = name.removesuffix(f"_{metric.unit}")
     if metric.is_counter and metric.unit == "seconds":
-        return f"{name_without_unit}_time"  # without a word for time, it would name the thing that takes the time
+        return f"{name_without_unit}_time"  # `muntin.module` alone would seem to count modules
     return name_without_unit

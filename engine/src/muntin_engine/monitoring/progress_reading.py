@@ -170,7 +170,7 @@ def _sources(metrics: Mapping[str, Any]) -> dict[str, SourceMetrics]:
         watermark = watermarks.get(name)
         if watermark == EARLIEST:
             watermark = None
-        sources[name] = SourceMetrics(rows.get(name), int(late.get(name) or 0), watermark)
+        sources[name] = SourceMetrics(rows=rows.get(name), late=int(late.get(name) or 0), watermark=watermark)
     return sources
 
 

@@ -87,8 +87,8 @@ def _counts(batches: Sequence[BatchMetrics]) -> Iterator[Line]:
         total = sum(getattr(metrics, metric) for metrics in batches)
         if total or metric in _COUNTS:
             yield Line(label, spell_count(getattr(batches[-1], metric)), spell_count(total))
-    yield from _parts(batches, "skipped", "skipped by {}", spell_count)
-    yield from _parts(batches, "overflows", "too large for {}", spell_count)
+    yield from _parts(batches, metric="skipped", label="skipped by {}", spell=spell_count)
+    yield from _parts(batches, metric="overflows", label="too large for {}", spell=spell_count)
 
 
 def _progress(batches: Sequence[BatchMetrics]) -> Iterator[Line]:
@@ -117,8 +117,8 @@ def _times(batches: Sequence[BatchMetrics]) -> Iterator[Line]:
     """Yield the lines about the time of micro-batches, of their stages and of modules."""
     all_seconds = sum(metrics.seconds for metrics in batches)
     yield Line("time", spell_seconds(batches[-1].seconds), spell_seconds(all_seconds))
-    yield from _parts(batches, "stages", "  {}", spell_seconds)
-    yield from _parts(batches, "modules", "  in {}", spell_seconds)
+    yield from _parts(batches, metric="stages", label="  {}", spell=spell_seconds)
+    yield from _parts(batches, metric="modules", label="  in {}", spell=spell_seconds)
 
 
 def _parts(

@@ -72,7 +72,7 @@ class Archive:
     def write(self, folder: Path) -> Path:
         """Write the archive into a folder, unless it is already there, and return its path."""
         path = folder / self.file_name
-        if path.exists() and has_files_of_its_name(path):  # it may have been cut short or changed
+        if path.exists() and has_files_of_its_name(path):  # one that was cut short or changed is written anew
             return path
         unfinished = path.with_suffix(".part")
         with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:

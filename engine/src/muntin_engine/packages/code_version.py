@@ -89,6 +89,7 @@ def identity_of_function(function: Any) -> tuple[str, str]:
     qualified_name = str(getattr(inner, "__qualname__", type(inner).__qualname__))
     function_name = qualified_name.rpartition(".")[2]
     name = f"{_name_part(package)}.{_name_part(function_name)}"
+    # Without a home only code of no installed package is described.
     return name, _hash(_CodeDescription("").of(function))
 
 
@@ -203,6 +204,7 @@ class _CodeDescription:
 
     def _class(self, cls: type) -> object:
         """Describe a class by its bases, its attributes and its source."""
+        # A base of another package is only named, so its version is all that says when its code changes.
         bases = [(self.of(base), str(getattr(base, "version", ""))) for base in cls.__bases__]
         attributes: list[tuple[str, Any]] = []
         for name, value in sorted(vars(cls).items()):

@@ -50,8 +50,8 @@ def distribution_of(module: str) -> Distribution | None:
 
 def imports_of(dist: Distribution) -> tuple[str, ...]:
     """Return the top-level names that are imported from a distribution."""
-    # Setuptools lists the names. Otherwise they follow from the files, or from the folder that the only file of a
-    # package names that is installed in place.
+    # Setuptools lists the names. Otherwise they follow from the files. A package that is installed in place has no
+    # files of code, but a `.pth` file that names the folder of its code.
     listed_names = (dist.read_text("top_level.txt") or "").split()
     names = listed_names or _names_of_files(dist) or _names_in(_paths_added(dist))
     names_of_plugins = [entry.module.partition(".")[0] for entry in dist.entry_points if entry.group == PROJECT]
@@ -117,7 +117,7 @@ def _distributions_outside_site(path: tuple[str, ...]) -> Iterator[Distribution]
 
 
 def _distributions_called(name: str) -> Iterator[Distribution]:
-    """Yield the distributions that a name may mean: it is their own name, that of a plugin, or that of an import.
+    """Yield the distributions that a user may mean by a name: of a distribution, a plugin in it, or an import from it.
 
     A distribution without code, as `muntin` is, is meant only if no other one has an import of that name.
     """
@@ -154,6 +154,7 @@ def _distribution_name(import_name: str, path: tuple[str, ...]) -> str | None:
     names = packages_distributions().get(import_name, ())
     if names:
         return names[0]
+    # No list of files has the import: a distribution of the same name is the best guess.
     return None if namesake is None else namesake.name
 
 

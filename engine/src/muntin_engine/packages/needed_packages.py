@@ -153,8 +153,9 @@ def needed_by(references: Iterable[Reference]) -> Needed:
         references: The references of the query's pickle.
     """
     # Begin with what all queries need. A reference may name one of these as well, and then adds nothing.
-    versions = {name: _version(name) for name in (*_OURS, *THEIRS)}
-    imports: dict[str, tuple[str, ...]] = {name: (top,) for name, top in (_OURS | THEIRS).items()}
+    needed_by_all = _OURS | THEIRS
+    versions = {name: _version(name) for name in needed_by_all}
+    imports: dict[str, tuple[str, ...]] = {name: (top,) for name, top in needed_by_all.items()}
     homes: dict[str, str] = {}
     same = set(_OURS)
     for import_name in sorted({top_level_name(reference.module) for reference in references}):
@@ -163,14 +164,14 @@ def needed_by(references: Iterable[Reference]) -> Needed:
             continue
         home_name = canonicalize_name(home.name)
         homes[import_name] = home_name
-        if home_name in versions:
+        if home_name in needed_by_all:
             continue
-        same.add(home_name)
+        same.add(home_name)  # what it requires need not be the same, unless a reference names that as well
         for dist in (home, *requirements_of(home)):
             name = canonicalize_name(dist.name)
             versions.setdefault(name, dist.version)
             imports.setdefault(name, imports_of(dist))
-    return Needed(versions, imports, frozenset(same), homes)
+    return Needed(versions=versions, imports=imports, same=frozenset(same), homes=homes)
 
 
 def _version(name: str) -> str:

@@ -99,7 +99,7 @@ def _tree_of(text: str) -> ast.Module | None:
 
 
 def _definitions(tree: ast.Module | None) -> Iterator[_Definition]:
-    """Yield the definitions of functions and classes in a tree, outer before inner ones; none of no tree."""
+    """Yield the definitions of functions and classes in a tree, outer before inner ones; nothing for no tree."""
     if tree is None:
         return
     for node in ast.walk(tree):

@@ -112,7 +112,7 @@ def _listed_files(dist: Distribution) -> Iterator[tuple[str, Path]]:
     """Yield the files of code in a distribution's list of its files, each with its path in an archive."""
     for file in dist.files or ():
         name = file.as_posix()
-        if not _is_needed(name) or ".dist-info" in name or ".egg-info" in name:
+        if not _is_needed(name) or ".dist-info" in name or ".egg-info" in name:  # metadata are written apart
             continue
         path = Path(str(dist.locate_file(file)))
         if path.is_file():
@@ -210,9 +210,10 @@ def _check_imports(archive: Archive) -> None:
 
     for import_name, owners in owners_of(files_by_import).items():
         other_owners = owners - {package}
+        is_shared_name = package in owners and canonicalize_name(import_name) not in other_owners
         if import_name in sys.stdlib_module_names:
             hidden_module = "Python's own module of this name"
-        elif other_owners and (package not in owners or canonicalize_name(import_name) in other_owners):
+        elif other_owners and not is_shared_name:
             hidden_module = f"that of {', '.join(sorted(other_owners))}, which is installed here"
         else:
             continue

@@ -59,10 +59,10 @@ def pickled_with_local_code(cloudpickle: Any, value: object) -> bytes:
     """
     modules = local_modules()
     try:
-        return _pickled(cloudpickle, value, modules)
+        return _pickled(cloudpickle, value, modules=modules)
     except Exception:
         with suppress(Exception):
-            return _pickled(cloudpickle, value, [])
+            return _pickled(cloudpickle, value, modules=[])
         raise
 
 

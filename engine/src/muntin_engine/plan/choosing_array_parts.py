@@ -30,7 +30,7 @@ def choose_parts(plan: Plan, held: Held, combinations: Combinations) -> ArrayPla
     has_ids = plan.input.columns.id is not None and not plan.input.has_samples
     arrivals = Arrivals.IDENTIFIED if has_ids else Arrivals.INSERTIONS
     slides = held is Held.ROWS and _states_slide(plan)
-    parts = ArrayPlan(geometry, arrivals, held, gap=gap, slides=slides)
+    parts = ArrayPlan(geometry=geometry, arrivals=arrivals, held=held, gap=gap, slides=slides)
     first_reason = next(_reasons_against(plan, parts, combinations), None)
     if first_reason is not None:
         return first_reason
@@ -52,6 +52,7 @@ def _geometry_and_gap(plan: Plan) -> tuple[Geometry, int] | None:
 
     The gap is the number of ticks from the last tick of an event to the end of its stretch: 1 without sessions.
     """
+    # Several specifications of windows share slices, which snapshots and sessions do not have.
     if not plan.named_windows:
         if plan.window.cuts_at_edges():
             return Geometry.SNAPSHOTS, 1
@@ -60,6 +61,7 @@ def _geometry_and_gap(plan: Plan) -> tuple[Geometry, int] | None:
             return Geometry.SESSIONS, gap
     if why_no_grid(plan) is not None:
         return None
+    # A point lies in one slice. Events with ids are kept as runs of slices, even if they are points.
     are_slices = plan.input.is_point and plan.input.columns.id is None
     return Geometry.SLICES if are_slices else Geometry.RUNS, 1
 
@@ -85,23 +87,26 @@ def _reasons_against(plan: Plan, parts: ArrayPlan, combinations: Combinations) -
         parts: The parts.
         combinations: The combinations of parts that the evaluator can run.
     """
-    # None: the evaluator has no such combination, and the last reason says so. Those before it are easier to mend.
+    # The combination is None if the evaluator has none of these parts. The last reason below says so; the others come
+    # first, since the query writer can do more about them. Where Python states or rows would be held, the reasons
+    # against components come before all: they say what the query would need to be held as components.
     combination = combinations.get((parts.geometry, parts.arrivals, parts.held))
     if combination is None and parts.held is not Held.COMPONENTS:
-        # The reasons against components say more than that there is no such combination.
         yield from _reasons_against(plan, replace(parts, held=Held.COMPONENTS), combinations)
 
-    # The emission, and whether all keys close their windows together.
+    # The emission, and whether all keys close their windows together. Where results are time-bound, arrays emit only
+    # final ones, whatever the combination is capable of.
     emits: tuple[EmitPolicy, ...] = (EmitPolicy.FINAL,)
     if combination is not None and plan.contract is not OutputContract.TIME_BOUND:
         emits = combination.emits
-    if plan.early is None and plan.emit not in emits:
+    if plan.early is None and plan.emit not in emits:  # early results have a reason of their own below
         yield why_results_change(plan)
     why_not = why_keys_differ(plan)
     if why_not is not None:
         yield why_not
 
-    # The events and their windows.
+    # The events and their windows. Ends may move if the combination takes events with ids, which queries of several
+    # windows never do.
     takes_ids = parts.arrivals is Arrivals.IDENTIFIED and combination is not None and not plan.named_windows
     why_not = None if takes_ids else why_ends_move(plan)
     if why_not is not None:

@@ -186,12 +186,13 @@ class _VariableFit(Fit):
         if variable.choices:
             column = Field("", stored)
             for choice in variable.choices:
-                misfits = list(fit_of(choice, column).misfits({}))
+                misfits = list(fit_of(choice, column).misfits(bound={}))
                 if not misfits:
                     return True
             return False
+        # Values of plain types, and of types that only the backend knows, have an order and a hash. Those of lists,
+        # maps and structs may have neither in Python.
         needs_comparison = variable.is_ordered or variable.is_hashable
-        # Other types are those of lists, maps and structs, whose values in Python have no hash, or no order.
         return isinstance(stored, Scalar | Variable) or not needs_comparison
 
     def widened(self) -> Iterator[tuple[str, Field]]:
@@ -201,14 +202,17 @@ class _VariableFit(Fit):
         stored = self.column.type.kind
         choices = {choice.type.kind: choice for choice in self.variable.choices if isinstance(choice.type, Scalar)}
         if stored in choices:
-            return
+            return  # the variable can stand for the type of the column itself
         for kind, choice in choices.items():
             if (stored, kind) in WIDENED_KINDS:
                 yield self.variable.name, choice
                 return  # the first choice counts
 
     def converter(self) -> Converter | None:
-        """Return the function that makes a module's values of stored ones: as the column's own type has them."""
+        """Return the function that converts values as the column's own type says, to which the variable is bound.
+
+        None if values stay as they are.
+        """
         if isinstance(self.column.type, Variable):
             return None  # a type of the backend's, whose values stay as they are
         return fit_of(self.column, self.column).converter()
@@ -293,10 +297,11 @@ class _LacksFields(Fit):
 
     def misfits(self, bound: dict[str, Field], path: str = "") -> Iterator[Misfit]:
         """Yield the fields that the record needs and the struct lacks."""
-        names = {part.name for part in self.stored.fields} | defaults_of(self.record.make)
+        stored_names = {part.name for part in self.stored.fields}
+        names_with_default = defaults_of(self.record.make)
         for part in self.record.fields:
-            if part.name not in names:
-                yield Misfit(f"{path}.{part.name}", part, None)
+            if part.name not in stored_names and part.name not in names_with_default:
+                yield Misfit(f"{path}.{part.name}", wanted=part, column=None)
 
 
 @dataclass(frozen=True, slots=True)

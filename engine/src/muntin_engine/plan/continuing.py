@@ -48,9 +48,10 @@ def check_plans(
     if len(plans) != len(stored):
         query_count = Difference("queries one after the other", str(len(stored)), str(len(plans)))
         raise StateMismatchError([query_count], checkpoint=checkpoint)
-    compatibilities = [plan_compatibility(plan) for plan in plans]
     words_by_query = _words_for_queries(len(plans), names)
-    queries = [_ContinuedQuery(*parts) for parts in zip(plans, compatibilities, stored, words_by_query, strict=True)]
+    queries: list[_ContinuedQuery] = []
+    for plan, identity, words in zip(plans, stored, words_by_query, strict=True):
+        queries.append(_ContinuedQuery(plan, plan_compatibility(plan), stored=identity, words=words))
 
     # Collect the differences of all queries into one error.
     differences: list[Difference] = []
@@ -75,7 +76,8 @@ def check_plans(
         for change in changed_code(query.stored, query.compatibility.identity):
             warnings.append(change.describe())
         changes_by_query.append(query.compatibility.changes(query.stored))
-    has_changes = any(any(changes) for changes in changes_by_query)  # of four lists each, of modules and sources
+    # `Changes` are four lists: modules and sources that were added or removed.
+    has_changes = any(any(changes) for changes in changes_by_query)
     if has_changes:
         # Reading the progress from the checkpoint costs time, so that is done only here.
         progress_by_query = list(stored_progress()) or [Progress()] * len(plans)
@@ -128,14 +130,15 @@ def _describe_changes(plan: Plan, changes: Changes, progress: Progress) -> Itera
         progress: The progress of the query in the checkpoint.
     """
     spell = plan.words.axis.spell
-    # The windows in which a new module has seen every row.
-    since = f"start at {spell(progress.horizon)} or later"
+    # The windows of which a new module has seen every row, as far as the progress in the checkpoint says. Without that
+    # progress nobody knows where the rows so far lie. Points lie at the latest start or before it.
+    complete_windows = f"start at {spell(progress.horizon)} or later"
     if progress == Progress():
-        since = "have no event from before"
+        complete_windows = "have no event from before"
     elif plan.inputs[0].is_point:
-        since = f"start after {spell(progress.newest)}"
+        complete_windows = f"start after {spell(progress.newest)}"
     for module in changes.new_modules:
-        yield f"{module} was added and sees rows from now on: it is complete for windows that {since}"
+        yield f"{module} was added and sees rows from now on: it is complete for windows that {complete_windows}"
     for module in changes.dropped_modules:
         yield f"{module} was removed, and what was kept of it is dropped"
     for source in changes.new_sources:

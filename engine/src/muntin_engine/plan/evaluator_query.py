@@ -138,6 +138,7 @@ class EvaluatorQuery(MakesOnce):
         An event without an order, which is null, comes first.
         """
         order = None if self.order is None else self.order(event.payload)
+        # A shorter tuple sorts before a longer one that begins like it.
         return (event.start,) if order is None else (event.start, order)
 
     @cached_property

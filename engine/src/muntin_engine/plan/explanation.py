@@ -56,8 +56,8 @@ MEMORY: Final = "memory"
 
 
 def topics_of(plan: Plan) -> list[tuple[str, str]]:
-    """Return the lines of `explain_plan` on one query, each as its topic and its text."""
-    explanation = plan.explanation
+    """Return the lines of `explain_plan` on one query, each as its topic and its text, in the order of the lines."""
+    explanation = plan.explanation  # the words of the evaluator that was chosen
     emit = f"emit {spell_emission(plan)}"
     if plan.is_windowed:
         windows = f"{spell_windows(plan)}, {_explain_policies(plan)}"
@@ -161,8 +161,8 @@ def _explain_policies(plan: Plan) -> str:
     """Name the policies for lifetimes; those that the query leaves open are what its modules are made for."""
     words = []
     for name, policy in (("clip", plan.clip), ("timestamps", plan.timestamps)):
-        why = " (as its modules ask)" if name in plan.from_modules else ""
-        words.append(f"{name} {policy}{why}")
+        origin = " (as its modules ask)" if name in plan.from_modules else ""
+        words.append(f"{name} {policy}{origin}")
     return ", ".join(words)
 
 
@@ -232,8 +232,8 @@ def _explain_order(plan: Plan) -> str:
     # Row windows, stream operators and joins.
     if not columns:
         return ""
-    what = "an event is handed over" if plan.rows is None else "a row is released"
-    return f"by time, and at one time by {', '.join(columns)}; {what} when the watermark passes it"
+    what_happens = "an event is handed over" if plan.rows is None else "a row is released"
+    return f"by time, and at one time by {', '.join(columns)}; {what_happens} when the watermark passes it"
 
 
 def _explain_filter(input: Input) -> str:
@@ -262,7 +262,8 @@ def explain_progress(plan: Plan, input: Input) -> str:
         parts = [f"{rule.source} ({_explain_policy(rule.progress, spell)})" for rule in input.rules]
         return f"the least of {', '.join(parts)}"
 
-    # Everything that may advance the watermark.
+    # Everything that may advance the watermark. `Punctuated` advances it by nothing but punctuation rows, and these
+    # need a column that says which rows they are.
     origins = []
     if not isinstance(policy, Punctuated):
         origins.append(policy.describe(spell))
@@ -302,6 +303,7 @@ def _explain_late(plan: Plan, input: Input) -> str:
     if not input.late.corrects:
         return _LATE[input.late.policy]
     allowed = plan.words.spell_length(input.late.allowed)
+    # On a grid, windows whose events keep their ends are closed as wholes: a row is too late if its window is.
     closes_at_end_alone = plan.window.grid() is not None and not plan.event_ends_move
     if closes_at_end_alone:
         rows = f"rows of windows that ended less than {allowed} before the watermark"

@@ -22,16 +22,17 @@ def plan_compatibility(plan: Plan, identity: QueryIdentity | None = None) -> Com
         plan: The plan.
         identity: The identity of the plan if it is known already; None to make it.
     """
-    # On arrays of new events, the state has a part for each module: modules can be added and removed.
+    # On arrays of new events, the state has a part for each module: modules can be added and removed. A new one begins
+    # without rows, which its part has to say: by components, or by the number of rows that the module accepted.
     array_plan = plan.choice.arrays
     holds_rows = array_plan is not None and array_plan.held is Held.ROWS
     has_part_per_module = array_plan is not None and array_plan.arrivals is not Arrivals.IDENTIFIED
     why_modules_are_fixed = "" if has_part_per_module else MODULES_SHARE_STATE
     return Compatibility(
-        plan_identity(plan) if identity is None else identity,
-        [module.module for module in plan.modules],
-        plan.forms,
-        plan.windows,
+        identity=plan_identity(plan) if identity is None else identity,
+        modules=[module.module for module in plan.modules],
+        forms=plan.forms,
+        windows=plan.windows,
         why_fixed=why_modules_are_fixed,
         holds_rows=holds_rows,
         begins_empty=[plan.choice.holds_components or module.skips_rows for module in plan.modules],

@@ -64,9 +64,11 @@ class BoundInputs:
                 non_null_columns.append((place, field))
         if not non_null_columns:
             return select
-        is_plain = isinstance(self.reads[0].type, Scalar | Variable)
-        if is_plain and type(select) is itemgetter:
-            return Present(columns[0])  # the most frequent case, a single column as it is, has a fast function
+        # The most frequent case has a fast function: a single column, whose values stay as they are and have no parts
+        # that may be null.
+        has_no_parts = isinstance(self.reads[0].type, Scalar | Variable)
+        if has_no_parts and type(select) is itemgetter:
+            return Present(columns[0])
         return Accepted(select, HasNoNull(tuple(non_null_columns)))
 
     def _selector_with_nulls(self, columns: Sequence[int]) -> Callable[[tuple[object, ...]], object]:
@@ -82,6 +84,8 @@ class BoundInputs:
 
 @dataclass(frozen=True, slots=True)
 class _SingleConverter:
+    """Makes the payload of a module that reads one column: the value at a place of a row, converted."""
+
     place: int
     convert: Converter
 
@@ -110,7 +114,7 @@ class _RecordConverter:
 
 
 def _nothing(row: tuple[object, ...]) -> None:
-    """Return the payload of a module that reads no column."""
+    """Return None, the payload of a module that reads no column."""
 
 
 def bind_inputs(cls: type[Module], columns: Sequence[Field]) -> BoundInputs:
@@ -131,13 +135,15 @@ def bind_inputs(cls: type[Module], columns: Sequence[Field]) -> BoundInputs:
     if columns:
         inputs = bind_columns(cls.name, wanted, columns, bound)
     elif wanted.type == Variable(""):  # the module reads `Any`, so None is a payload too
-        inputs = BoundInputs((), wanted)
+        inputs = BoundInputs((), result=wanted)
     else:
         raise TypeMismatchError(
             f"{cls.name} reads {spell(wanted)}, but the query gives it no column\n"
             f"  name the column after the module: module({cls.name!r}, '<column>')"
         )
-    return replace(inputs, result=_known_result(cls, cls.result_field(), bound), evicted=_evicted(cls, bound))
+    # `bound` has the types of all type variables now.
+    result = _known_result(cls, cls.result_field(), bound)
+    return replace(inputs, result=result, evicted=_evicted(cls, bound))
 
 
 def bind_each(cls: type[Module], columns: Mapping[str, Sequence[Field]]) -> dict[str, BoundInputs]:
@@ -184,7 +190,8 @@ def bind_columns(reader: str, wanted: Field, columns: Sequence[Field], bound: di
         got = f"got {len(columns)}: {_spell_all(columns)}"
         raise TypeMismatchError(f"{reader} takes one column of {spell(wanted)}, {got}")
 
-    # Type variables stand for what other inputs have bound them to, else for a wider type if these columns need one.
+    # A type variable that another input has bound stands for that type. Any other one stands for the type of its
+    # column, or for a wider type if the column's own is none of its choices.
     reads = tuple(bind(part, bound) for part in reads)
     widened: dict[str, Field] = {}
     for part, column in zip(reads, columns, strict=True):
@@ -197,7 +204,8 @@ def bind_columns(reader: str, wanted: Field, columns: Sequence[Field], bound: di
         misfits = list(fit.misfits(bound))
         if misfits:
             raise _mismatch(reader, fit.wanted, fit.column, misfits, bound)
-    return BoundInputs(reads, wanted, tuple(fit.converter() for fit in fits), make)
+    converters = tuple(fit.converter() for fit in fits)
+    return BoundInputs(reads, result=wanted, converters=converters, make=make)  # the caller replaces the result
 
 
 def _is_record_of_columns(wanted: Field, columns: Sequence[Field]) -> bool:
@@ -245,7 +253,7 @@ def _mismatch(
         bound: The types that type variables are bound to, by their names.
     """
     # The first line of the message says it all unless only a part of the column does not fit.
-    is_whole = list(misfits) == [Misfit("", wanted, column)]
+    is_whole = list(misfits) == [Misfit(path="", wanted=wanted, column=column)]
     where = "" if is_whole else "".join(map(_spell_misfit, misfits))
     return TypeMismatchError(
         "{module} reads {wanted}, but the column {column} is {type}{where}\n"
@@ -300,6 +308,7 @@ def _spell_cast(wanted: Field, column: Field) -> ErrorMessage:
     wanted_kinds = _kinds(wanted)
     if not column_kinds or not wanted_kinds:
         return ErrorMessage()
+    # Where one of them is a type variable, which may stand for several kinds, the first kind decides.
     cast_kinds = {column_kinds[0], wanted_kinds[0]}
     has_text = ScalarKind.STRING in cast_kinds
     are_castable = cast_kinds <= set(_CASTS) if has_text else cast_kinds <= _CAST_TO_ONE_ANOTHER

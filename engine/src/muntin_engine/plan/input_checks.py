@@ -63,7 +63,7 @@ def _check_input(input: Input) -> None:
     """Refuse changes of lifetimes and policies that do not fit an input and its rows.
 
     Raises:
-        QueryError: A change of lifetimes has a length that is too long.
+        QueryError: A change of lifetimes has a length that is too long, or windows that do not fit the times.
         PolicyError: A policy does not fit.
     """
     # The rules of an input are those of the single streams of a union.
@@ -113,7 +113,7 @@ def _check_policy(policy: ProgressPolicy) -> None:
     """
     name = f"the progress policy {type(policy).__name__}"
     try:
-        is_value = replace(policy) == policy
+        is_value = replace(policy) == policy  # a copy of it, as workers get one, is equal to it
         starts_kept = policy.starts_kept
     except Exception as error:
         raise PolicyError(f"{name} {_NO_VALUE.format(safe_message(error))}") from safe_cause(error)
@@ -123,7 +123,9 @@ def _check_policy(policy: ProgressPolicy) -> None:
         raise PolicyError(
             f"{name} keeps {safe_repr(starts_kept)} starts\n  expected: a whole number from 0 to {MOST_ROWS + 1}"
         )
-    progress_of_one_row = SourceProgress(newest=0, rows=1, latest=(0,)[:starts_kept])
+    # A source with one row, which starts at 0. The policy sees that start among the latest ones if it keeps any.
+    latest_starts = (0,) if starts_kept > 0 else ()
+    progress_of_one_row = SourceProgress(newest=0, rows=1, latest=latest_starts)
     try:
         # The watermark itself does not matter here: what counts is that the policy returns one.
         watermark_by_policy(policy, progress_of_one_row)
@@ -142,6 +144,7 @@ def _check_lifetime_change(change: LifetimeChange, input: Input) -> None:
         check_windows(windows)
         windows.check_lengths(LONGEST_WINDOW)
         check_zone(windows, input.columns.start)
+    # The identity of a change is the name of its call, and the arguments: lengths in ticks, or windows and columns.
     _call_name, *arguments = change.identity()
     for argument in arguments:
         if isinstance(argument, int) and abs(argument) > LONGEST_WINDOW:
@@ -154,7 +157,7 @@ def check_shedding(plan: Plan) -> None:
     Raises:
         PolicyError: A window needs more events of a key than the limit allows.
     """
-    # A window needs no room for its rows where states of modules take their place.
+    # Some row windows keep states of their modules in the place of rows: these need room for one row alone.
     modules = [module.module for module in plan.modules]
     replaces_rows = plan.rows is not None and states_replace_rows(plan.rows, modules)
     least_for_window = 1 if replaces_rows else plan.window.least_events

@@ -196,7 +196,7 @@ class Input(InputPolicies):
         if self.late.corrects:
             identity["late"] = self.late.spell(lambda length: str(int(length)))
         if self.order is not None:
-            identity["order"] = self.order
+            identity["order"] = self.order  # its place in the payload, whose columns are in "inputs"
         if self.then_by:
             identity["then_by"] = list(self.then_by)
         return identity

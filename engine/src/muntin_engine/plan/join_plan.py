@@ -128,9 +128,17 @@ def plan_condition(
         reads.append(describe(annotation, argument.name))
     # The call of the function is bound like the making of a record, whose fields are the arguments.
     record = Field("", Struct(tuple(reads), partial(implementation, **parameters)))
-    inputs = bind_columns(function.name, record, columns, {})
+    inputs = bind_columns(function.name, record, columns, bound={})
     places = tuple(place_of(number, read) for number, read in enumerate(inputs.reads))
-    return PairCondition(function, dict(parameters), places, inputs.selector(range(len(places))), tuple(names))
+    # `PairCondition` gathers the columns of both payloads in a row, so in that row they have the places 0, 1 and so on.
+    select = inputs.selector(range(len(places)))
+    return PairCondition(
+        function=function,
+        parameters=dict(parameters),
+        columns=places,
+        select=select,
+        names=tuple(names),
+    )
 
 
 Condition: TypeAlias = Callable[[tuple[Any, ...], tuple[Any, ...]], bool]

@@ -135,17 +135,17 @@ class AxisScale:
         if isinstance(value, DecimalLength):
             return self._of_decimal(value, name)
         if isinstance(value, BareLength) and self.decimal_places is not None:
-            return int(value) * int(10**self.decimal_places)
+            return int(value) * int(10**self.decimal_places)  # a whole number among decimals: 5 is 5.00
         if isinstance(value, TimeLength):
             return self._ticks(int(value), name)
-        if isinstance(value, BareLength | BareClockLength):
+        if isinstance(value, BareLength | BareClockLength):  # a number without a unit
             measures_time = self.axis is Axis.TIME or self.unit is not None
             if value and measures_time:  # zero is the same in every unit
                 raise self._error_for_bare_number(int(value), name)
             return int(value)
         if isinstance(value, list | tuple):
             return type(value)(self._resolved(part, name) for part in value)
-        if is_dataclass(value) and not isinstance(value, type):
+        if is_dataclass(value) and not isinstance(value, type):  # an object, and not the class itself
             return self._with_resolved_fields(value)
         return value
 
@@ -218,7 +218,8 @@ class AxisScale:
                 example=Seconds("1.5"),
             )
         # A `DecimalLength` counts units of the last decimal place that any decimal can have; a tick is some of these.
-        units_of_tick = int(10 ** (MOST_PLACES - (self.decimal_places or 0)))
+        places_of_tick = self.decimal_places or 0  # none if times are integers
+        units_of_tick = int(10 ** (MOST_PLACES - places_of_tick))
         ticks, remainder = divmod(int(length), units_of_tick)
         if remainder:
             kind = "integers" if self.decimal_places is None else f"decimals of {self.decimal_places} places"

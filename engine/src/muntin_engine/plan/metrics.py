@@ -260,7 +260,7 @@ def _unreported_metrics(plan: Plan) -> set[str]:
     if plan.rows is None or plan.rows.partition_by is None:
         absent.add("partitions_held")
     if any(window.grid() is None for window in plan.windows):
-        absent.add("windows_open")
+        absent.add("windows_open")  # it counts windows of all keys together: only those of a grid are the same for all
     return absent
 
 
@@ -331,7 +331,7 @@ def shown_names(reported: Iterable[str]) -> dict[str, str]:
     parts_of = {name: name.split(_SEPARATOR) for name in reported}
     shown: dict[str, str] = {}
     for part_count in (1, 2, 3):
-        # Queries that have a short name already keep it; the others try one part more.
+        # Queries that have a short name already keep it; each of the others tries its first `part_count` parts.
         candidates = {}
         for name, parts in parts_of.items():
             if name not in shown:

@@ -78,7 +78,7 @@ class ModulePlan:
     @property
     def streams(self) -> tuple[StreamInput, ...]:
         """The streams that it reads: its inputs, or one without a name that has all sources."""
-        return self.inputs or (StreamInput("", (), self.columns, self.reads),)
+        return self.inputs or (StreamInput(name="", sources=(), columns=self.columns, reads=self.reads),)
 
     @property
     def slides(self) -> bool:
@@ -88,7 +88,8 @@ class ModulePlan:
     @property
     def empty_result(self) -> object:
         """The module's result for a window none of whose rows it accepts: null, unless the module names another one."""
-        # A module that accepts every row may still leave values out in its form, such as the nulls of a column.
+        # A module says by an attribute `empty_result` what it returns without rows. A module that accepts every row may
+        # still leave out values in its columnar form, such as the nulls of a column: then the form says so.
         definition = self.module if self.skips_rows else self.form
         return getattr(definition, "empty_result", None)
 
@@ -147,6 +148,7 @@ def make_module(
             or `TypeError` on them; or one of them is a duration and the query's axis does not measure time.
     """
     check_parameters(cls, parameters)
+    # Lengths such as "10 minutes" that the constructor reads become ticks of the query's axis.
     reads_lengths = nullcontext() if read_length is None else lengths_read_by(read_length)
     try:
         with reads_lengths:
@@ -210,7 +212,8 @@ def _columnar_form(module: Module, bound_reads: Sequence[Field]) -> Form | None:
     if not hasattr(module, "columnar_form"):
         return None
 
-    # The form is made for one field: a column, a record of several columns, or null where the module reads no column.
+    # `columnar_form` takes one field: that of a column, that of a record of several columns, or one that may be null
+    # where the module reads no column.
     input_field = module.input_field()
     if len(bound_reads) == 1:
         read = bound_reads[0]

@@ -210,7 +210,7 @@ class Plan:
             if retracts:
                 names += ["change", "event_id"]
             if retracts and self.join is not None:
-                names.append("new_end")
+                names.append("new_end")  # the ends of joined events may be revised
             return tuple(names)
 
         # Windows over time, and row windows.
@@ -251,7 +251,7 @@ class Plan:
 
     @property
     def evicted(self) -> tuple[Field, ...]:
-        """The columns of the second output, of rows that leave their row window; none if there is no such output."""
+        """The columns of the second output, which is made when rows leave their row window; none if there is none."""
         row = self.modules[0].evicted if self.modules else None
         return () if row is None else _columns_of(row)
 

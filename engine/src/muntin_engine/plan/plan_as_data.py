@@ -164,9 +164,10 @@ class NamedCode:
         name = data["name"]
         if name in self.replacements:
             return self.replacements[name]
-        passed = self.modules.get(name, ())
-        if passed:
-            code: Any = passed[min(earlier_uses, len(passed) - 1)]
+        passed_modules = self.modules.get(name, ())
+        if passed_modules:
+            last = len(passed_modules) - 1  # the last one serves all further uses
+            code: Any = passed_modules[min(earlier_uses, last)]
         else:
             code = imported(data["class"])
         module: type[Module] | Module = self._checked(code, data, "module")
@@ -182,7 +183,7 @@ class NamedCode:
         return self._checked(function, data, "function")
 
     def _checked(self, code: Any, data: Data, kind: str) -> Any:
-        """Return a module or a function of the name that data has, and record a difference of its version.
+        """Return the module or the function that data names, and note in `differences` if it is of another version.
 
         Args:
             code: The module or the function that the program passes or the process has imported. If it is None or has
@@ -204,6 +205,7 @@ class NamedCode:
                     f"install the plugin that offers it, or import it before: from {python_module} import "
                     f"{attribute}\n  or give it: modules=[...]"
                 )
+                # The class of such a module was made by `function_aggregate`, so it cannot be imported.
                 if python_module == function_aggregate.__name__:
                     advice = "it was made of a function f, so give it as in the query: modules=[module(f, ...)]"
                 raise QueryError(
@@ -282,7 +284,12 @@ class _CodeReader:
     def __init__(self, plan: Plan, payloads: Sequence[Sequence[Field]], code: NamedCode) -> None:
         self._payloads = payloads
         self._code = code
-        self._scale = AxisScale(plan.axis, plan.unit, plan.inputs[0].columns.start.name, plan.decimal_places)
+        self._scale = AxisScale(
+            plan.axis,
+            unit=plan.unit,
+            times=plan.inputs[0].columns.start.name,
+            decimal_places=plan.decimal_places,
+        )
 
     def modules(self, data: Sequence[Data]) -> tuple[ModulePlan, ...]:
         """Return the modules of the plan, in order."""
@@ -303,7 +310,7 @@ class _CodeReader:
             earlier_uses: The number of modules of the same name before it in the query.
         """
         code = self._code.module(data, earlier_uses)
-        module = None if isinstance(code, type) else code
+        module = None if isinstance(code, type) else code  # None: it is made of its class
         cls = code if isinstance(code, type) else type(code)
         parameters = self._parameters(data, is_passed=module is not None)
         if data["inputs"]:
@@ -377,7 +384,8 @@ class _CodeReader:
             return places[number]
 
         function = self._code.function(data)
-        return plan_condition(function, self._parameters(data, is_passed=False), types, place_of, data["names"])
+        parameters = self._parameters(data, is_passed=False)
+        return plan_condition(function, parameters, types, place_of, names=data["names"])
 
     def _parameters(self, data: Data, *, is_passed: bool) -> dict[str, Any]:
         """Return the parameters of a module or a function, by name.

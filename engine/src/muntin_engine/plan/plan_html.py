@@ -28,7 +28,7 @@ def html_of(plan: Plan, inner: Sequence[Plan] = (), memory: str = "", picture: P
     """
     parts: list[str] = []
     for query in inner:
-        parts += [chart_of(query).svg(), _explanation(query, "")]
+        parts += [chart_of(query).svg(), _explanation(query, memory="")]
     parts.append(chart_of(plan).svg())
     if picture is not None:
         parts.append(picture.svg())
@@ -37,7 +37,12 @@ def html_of(plan: Plan, inner: Sequence[Plan] = (), memory: str = "", picture: P
 
 
 def _explanation(plan: Plan, memory: str) -> str:
-    """Return the explanation of a query as HTML that is folded at first."""
+    """Return the explanation of a query as HTML that is folded at first.
+
+    Args:
+        plan: The query.
+        memory: The data that a run keeps in memory, in words; empty for no line about it.
+    """
     topics = topics_of(plan)
     if memory:
         topics.append((MEMORY, memory))
@@ -50,12 +55,13 @@ def chart_of(plan: Plan) -> Chart:
     if plan.is_windowed:
         rows.append((_window_box(plan),))
     elif plan.join is not None and not plan.passes_events:
-        rows.append((Box("join", (str(plan.join.kind),), "pane"),))
+        rows.append((Box("join", (str(plan.join.kind),), look="pane"),))
     if plan.modules:
         rows.append((Box("modules", tuple(label_of(module) for module in plan.modules)),))
+    keys = [key.name for key in plan.keys]
     outputs = [field.name for field in plan.outputs]
-    names = [key.name for key in plan.keys] + [*plan.engine_columns, *outputs]
-    rows.append((Box("results", (", ".join(names),), "box"),))
+    columns = ", ".join([*keys, *plan.engine_columns, *outputs])
+    rows.append((Box("results", (columns,), look="box"),))
     return Chart("the way of rows through a query", tuple(rows))
 
 
@@ -83,4 +89,4 @@ def _window_box(plan: Plan) -> Box:
     lines = [spell_windows(plan)]
     if plan.emit is not EmitPolicy.FINAL:
         lines.append(f"emit {spell_emission(plan)}")
-    return Box("windows", tuple(lines), "pane")
+    return Box("windows", tuple(lines), look="pane")

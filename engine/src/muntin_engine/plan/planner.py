@@ -75,7 +75,8 @@ def choose(plan: Plan, declaration: Declaration) -> Choice | str:
         return "it is for queries without windows" if plan.is_windowed else "the query has no windows"
     input_count = len(plan.inputs)
     if input_count not in declaration.takes_inputs:
-        return f"the query has {input_count} input{'s' * (input_count != 1)}"
+        inputs = "input" if input_count == 1 else "inputs"
+        return f"the query has {input_count} {inputs}"
     for demand in declaration.demands:
         why_not = demand(plan)
         if why_not is not None:
@@ -89,9 +90,9 @@ def choose(plan: Plan, declaration: Declaration) -> Choice | str:
             return parts
         arrays = parts
     choice = Choice(
-        declaration.name,
-        declaration.advantage,
-        arrays,
+        evaluator=declaration.name,
+        reason=declaration.advantage,
+        arrays=arrays,
         lifts=declaration.lifts,
         lifts_in_buckets=declaration.lifts_in_buckets,
         keeps_state=declaration.keeps_state,
@@ -120,6 +121,7 @@ def _requested_evaluator(plan: Plan, name: str, declarations: Sequence[Declarati
             reason=choice,
             auto=Argument("evaluator", "auto"),
         )
+    # The cheapest evaluator would have been chosen anyway, so its advantage is still the reason.
     is_cheapest = declaration is declarations[0]
     if not is_cheapest:
         choice = replace(choice, reason="asked for")

@@ -73,6 +73,7 @@ class _Writer:
         """
         main = main_parameter(step.call)
         parameters = SIGNATURES[step.call].parameters
+        # The name of the call comes first, and stays without a main argument. That argument is written in any case.
         data: dict[str, Any] = {step.call: None}
         for name, value in step.arguments.items():
             if name != main and _is_default(value, parameters[name].default):
@@ -128,6 +129,7 @@ class _Writer:
         return {**data, **_parameters(condition.parameters)}
 
     def _columns(self, columns: Sequence[Any], frames: tuple[Any, ...]) -> list[str | dict[str, str]]:
+        """Return each of several columns as `_column` does."""
         return [self._column(column, frames) for column in columns]
 
     def _column(self, column: Any, frames: tuple[Any, ...]) -> str | dict[str, str]:

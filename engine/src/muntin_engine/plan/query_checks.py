@@ -56,8 +56,10 @@ def check_query(plan: Plan) -> None:
 
     # The names of the columns of results, and of those of the second output, if the query has one.
     keys = [key.name for key in plan.keys]
-    check_names([*keys, *plan.engine_columns, *(part.name for part in plan.outputs)])
-    check_names([*keys, *plan.engine_columns_of_evicted, *(part.name for part in plan.evicted)])
+    outputs = [column.name for column in plan.outputs]
+    evicted = [column.name for column in plan.evicted]
+    check_names([*keys, *plan.engine_columns, *outputs])
+    check_names([*keys, *plan.engine_columns_of_evicted, *evicted])
 
     check_rows(plan)
     check_stream_operator(plan)
@@ -118,7 +120,7 @@ def check_shape(plan: Plan, window: WindowSpecification) -> None:
             if input.changes_lifetimes:
                 points_advice = STARTS_AS_POINTS
             break
-    age = plan.forget_keys_after
+    age = plan.forget_keys_after  # in ticks; the message has it in words
     QueryShape(
         modules=[module.module for module in plan.modules],
         window=window,
@@ -412,7 +414,7 @@ def _check_join_columns(plan: Plan, join: JoinPlan) -> None:
     """
     if plan.passes_events:
         return  # events need no columns besides their keys and lifetimes
-    if not join.kind.pairs and any(column.side for column in join.columns):
+    if not join.kind.pairs and any(column.side == 1 for column in join.columns):  # 1 is the right stream
         raise QueryError(
             "{argument} has rows of the left stream alone, and {right_columns} names columns of the other\n"
             "  leave {right_columns} out, or use {inner} or {left}",

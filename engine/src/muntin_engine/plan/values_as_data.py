@@ -122,7 +122,7 @@ def value_from_data(data: Any, classes: Mapping[str, type] = {}) -> Any:  # the 
         QueryError: The data name a class that is neither imported nor among `classes`, or this version does not write
             such data.
     """
-    if isinstance(data, list):
+    if isinstance(data, list):  # of a tuple: a list is an object of the kind `list`
         return tuple(value_from_data(part, classes) for part in data)
     if not isinstance(data, Mapping):
         return data

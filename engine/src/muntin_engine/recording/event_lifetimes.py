@@ -68,7 +68,9 @@ class EventLifetimes:
         return cutting_events
 
     def bounding_events(self, key: Key, event: int, start: int, end: int, *, is_clipped: bool) -> set[int]:
-        """Find the other events that make a part of an event, a result of a join, begin or end where it does.
+        """Find the other events because of which a part of an event begins or ends where it does.
+
+        A join may emit only parts of an event: those during which another event matches, or none does.
 
         Args:
             key: The key.

@@ -66,13 +66,13 @@ class _ExplainedBatch(NamedTuple):
 
     Attributes:
         number: The number of the micro-batch.
-        first: The number of the first row of the micro-batch.
+        first_row: The number of the first row of the micro-batch.
         rows: All rows so far.
         advancing: The number of the row that moved the watermark furthest; empty if no row did.
     """
 
     number: int
-    first: int
+    first_row: int
     rows: StoryRows
     advancing: Sequence[int]
 
@@ -85,12 +85,12 @@ class ExplainedQuery:
         changes_by_number: The rows of the last micro-batch as the query sees them.
     """
 
-    def __init__(self, task: TaskPayload, whole: TaskPayload, window_name: str = "") -> None:
+    def __init__(self, task: TaskPayload, whole_task: TaskPayload, window_name: str = "") -> None:
         """Open a query without state.
 
         Args:
             task: The query over one specification of windows.
-            whole: The query over all its specifications of windows.
+            whole_task: The query over all its specifications of windows, by which the watermark moves.
             window_name: The name of the specification; empty if the query has only one, without a name.
         """
         self._notes = Notes()
@@ -104,24 +104,25 @@ class ExplainedQuery:
             MemoryCells(),
             codec=Codec.of(self.task.modules, {Number}),
             identity=self.task.identity,
-            trackers=[input_task.tracker for input_task in whole.inputs],
+            trackers=[input_task.tracker for input_task in whole_task.inputs],
             cache=StoreCache(),
             name=window_name,
         )
-        is_cut = plan.is_windowed and isinstance(plan.window, WindowKind)
-        self._is_cut_by_events = is_cut and plan.window.ends_move
+        # Windows such as sessions begin and end where events do: other events than the members may set their bounds.
+        has_windows = plan.is_windowed and isinstance(plan.window, WindowKind)
+        self._is_cut_by_events = has_windows and plan.window.ends_move
         # In the payloads of each input, the number of the row is the last value, after those that modules read.
         self._number_places = [len(plan_input.columns.payload) - 1 for plan_input in plan.inputs]
         self.changes_by_number: Mapping[int, InputChange] = {}
         self._payloads: dict[int, tuple[Any, ...]] = {}
         self._live: dict[tuple[Hashable, int], StoryChange] = {}
 
-    def process(self, parts: Sequence[RecordedPart], first: int, rows: StoryRows, *, is_end: bool) -> BatchResult:
+    def process(self, parts: Sequence[RecordedPart], first_row: int, rows: StoryRows, *, is_end: bool) -> BatchResult:
         """Evaluate a micro-batch, and set the fates of the rows that did not count.
 
         Args:
             parts: The rows of each map task of the micro-batch, with their numbers.
-            first: The number of the first row of the micro-batch.
+            first_row: The number of the first row of the micro-batch.
             rows: All rows so far.
             is_end: True if the stream ends with this micro-batch.
         """
@@ -147,11 +148,11 @@ class ExplainedQuery:
                 if number is not None:
                     changes_by_number[number] = change
         self.changes_by_number = changes_by_number
-        if task.plan.join is not None:  # its condition on payloads is asked again, to find the causes of results
+        if task.plan.join is not None:  # to find the causes of results, the join's condition on payloads is asked again
             self._payloads |= {number: change.payload for number, change in changes_by_number.items()}
-        rows.filter_ignored(first, changes_by_number)
+        rows.filter_ignored(first_row, changes_by_number)
 
-        # Evaluate, and look up the rejected rows by their numbers; a row whose payload was not sent carries none.
+        # Evaluate, and look up the rejected rows by their numbers. A row whose payload was not sent carries no number.
         for report, key_watermarks in zip(arrivals.reports, bucket_rows.key_watermarks, strict=True):
             report.key_watermarks = key_watermarks
             if is_end:
@@ -165,25 +166,30 @@ class ExplainedQuery:
         return result
 
     def explain(
-        self, result: BatchResult, batch: int, first: int, number: int, rows: StoryRows
+        self, result: BatchResult, batch_number: int, first_row: int, first_change: int, rows: StoryRows
     ) -> Iterator[StoryChange]:
         """Yield the changes of the results in a micro-batch, each with the rows that made it.
 
         Args:
             result: The output of the micro-batch.
-            batch: The number of the micro-batch.
-            first: The number of the first row of the micro-batch.
-            number: The number of the first change; the others are numbered on from there.
+            batch_number: The number of the micro-batch.
+            first_row: The number of the first row of the micro-batch.
+            first_change: The number of the first change; the others are numbered on from there.
             rows: All rows so far; their fates and events have to be known.
         """
-        explained_batch = _ExplainedBatch(batch, first, rows, _row_that_advances(rows.all[first:]))
+        explained_batch = _ExplainedBatch(
+            number=batch_number,
+            first_row=first_row,
+            rows=rows,
+            advancing=_row_that_advances(rows.all[first_row:]),
+        )
         changes: list[tuple[Key, OutputChange]] = []
         for key, key_changes in result.output:
             for change in key_changes:
                 changes.append((key, change))
-        for (key, change), values in zip(changes, self._values(result, changes), strict=True):
+        values_by_change = self._values(result, changes)
+        for number, ((key, change), values) in enumerate(zip(changes, values_by_change, strict=True), first_change):
             yield self._explained(key, change, values, number, explained_batch)
-            number += 1
 
     def _values(self, result: BatchResult, changes: Sequence[tuple[Key, OutputChange]]) -> list[dict[str, Any]]:
         """Return the values of each change by the names of result columns."""
@@ -233,8 +239,8 @@ class ExplainedQuery:
             batch: The micro-batch.
         """
         plan = self.task.plan
-        name = (freeze(key), change.id)
-        previous = None if change.kind is OutputKind.INSERT else self._live.pop(name)
+        result_id = (freeze(key), change.id)  # ids are counted for each key
+        previous = None if change.kind is OutputKind.INSERT else self._live.pop(result_id)
 
         # When a result of a join gets another end, other rows may be the cause. All other changes of a result have the
         # same causes as its insertion.
@@ -246,7 +252,7 @@ class ExplainedQuery:
 
         # The trigger is the causes that came in this micro-batch; if none of them did, the row that moved the
         # watermark.
-        trigger = batch.rows.since(batch.first, {*causes.members, *causes.bounds})
+        trigger = batch.rows.since(batch.first_row, {*causes.members, *causes.bounds})
         explained = StoryChange(
             number=number,
             batch=batch.number,
@@ -266,7 +272,7 @@ class ExplainedQuery:
             trigger=trigger or batch.advancing,
         )
         if change.kind is not OutputKind.RETRACT:
-            self._live[name] = explained  # later changes of the result take their causes from this one
+            self._live[result_id] = explained  # later changes of the result take their causes from this one
         return explained
 
     def _causes(self, key: Key, change: OutputChange, values: Mapping[str, Any], rows: StoryRows) -> _Causes:
@@ -297,10 +303,10 @@ class ExplainedQuery:
                 if column.startswith(NUMBER) and value is not None:
                     numbers.add(value.value)
         elif plan.is_operator:
-            numbers.update(self._notes.numbers(0, key, change.window, change.value))
-        else:
+            numbers.update(self._notes.numbers(place=0, key=key, window=change.window, result=change.value))
+        else:  # aggregates: the result has a value of each
             for place, value in enumerate(change.value):
-                numbers.update(self._notes.numbers(place, key, change.window, value))
+                numbers.update(self._notes.numbers(place=place, key=key, window=change.window, result=value))
         return numbers
 
     def _bounds_of_unmatched(self, key: Key, left: int, change: OutputChange, rows: StoryRows) -> list[int]:
@@ -337,7 +343,7 @@ def _key_by_key(plan: Plan) -> tuple[KeyedEvaluator, Plan]:
     Returns:
         The evaluator, and the plan with the choice of it.
     """
-    for declaration in reversed(DECLARATIONS):
+    for declaration in reversed(DECLARATIONS):  # the cheapest evaluator is the first, the most general one the last
         evaluator = KEEPS_STATE.get(declaration.name)
         if isinstance(evaluator, KeyedEvaluator):
             choice = choose(plan, declaration)

@@ -38,19 +38,19 @@ def explain_batches(plan: Plan, task: TaskPayload, batches: Sequence[RecordedBat
     changes: list[StoryChange] = []
     for batch in batches:
         # Results can be explained only when the fates of all rows are known, and with these the events that counted.
-        first = len(rows.all)
+        first_row = len(rows.all)
         parts = rows.add_batch(batch)
-        results = [query.process(parts, first, rows, is_end=batch.is_end) for query in queries]
-        # All queries read the same rows; what differs are their windows.
-        rows.count_events(first, queries[0].changes_by_number)
+        results = [query.process(parts, first_row, rows, is_end=batch.is_end) for query in queries]
+        # All queries read the same rows, and differ only in their windows: the rows of any of them will do.
+        rows.count_events(first_row, queries[0].changes_by_number)
         for query, result in zip(queries, results, strict=True):
-            changes += query.explain(result, batch.number, first, len(changes), rows)
+            changes += query.explain(result, batch.number, first_row, first_change=len(changes), rows=rows)
         progress = results[0].progress
         story_batches.append(
             StoryBatch(
                 number=batch.number,
                 run=batch.run,
-                rows=len(rows.all) - first,
+                rows=len(rows.all) - first_row,
                 watermark=progress.watermark,
                 newest=progress.newest,
                 held_by=_held_by(queries[0].task, results[0].inputs),

@@ -40,13 +40,23 @@ class InputRow(NamedTuple):
     def as_change(self) -> InputChange:
         """Return the change in the form in which an evaluator reports it when it rejects the row."""
         row = self.row
-        return InputChange(self.id, row.start or 0, row.end, (), row.new_end, row.source, self.side)
+        return InputChange(
+            id=self.id,
+            start=row.start or 0,
+            end=row.end,
+            payload=(),  # a rejected row is looked up without it
+            new_end=row.new_end,
+            source=row.source,
+            side=self.side,
+        )
 
 
 class _RecordedValues(NamedTuple):
-    """The values of a row as they were recorded. Most are those of `StoryRow`.
+    """The values of a row as they were recorded. Those that are not listed here are as in `StoryRow`.
 
     Attributes:
+        payload: The values of the columns that modules read.
+        id: The id of the row's event, in the form in which evaluators look it up; see `stand_ins`.
         passes_filter: True if the row meets the conditions of the query.
         carried_number: The number in the payload; None if the row carries none.
     """
@@ -69,7 +79,7 @@ def number_column(input_task: InputTask) -> str:
     return f"i{len(input_task.plan_input.columns.payload) - 1}"
 
 
-def with_numbers(task: TaskPayload, batch: pa.RecordBatch, first: int) -> pa.RecordBatch:
+def with_numbers(task: TaskPayload, batch: pa.RecordBatch, first_row: int) -> pa.RecordBatch:
     """Add the number of each row to a batch, as one more column of the payload.
 
     If the input keeps filtered events, only insertions get numbers: with a number other rows would have a payload, too,
@@ -78,9 +88,9 @@ def with_numbers(task: TaskPayload, batch: pa.RecordBatch, first: int) -> pa.Rec
     Args:
         task: The query.
         batch: The projected rows.
-        first: The number of the first row; the others are numbered on from there.
+        first_row: The number of the first row; the others are numbered on from there.
     """
-    numbers = pa.array(range(first, first + len(batch)), pa.int64())
+    numbers = pa.array(range(first_row, first_row + len(batch)), pa.int64())
     for input_task in task.inputs:
         name = number_column(input_task)
         if len(task.inputs) > 1:
@@ -109,7 +119,7 @@ def read_input_rows(
     read_columns = input_task.plan_input.columns.payload[:-1]  # the last one has the numbers
     read_names = [column.name for column in read_columns]
     payload_names = input_task.payload_names[: len(read_columns)]
-    rows = zip(
+    rows = zip(  # in the order of the fields of `_RecordedValues`
         numbers,
         tuples_of(table, input_task.key_names),
         tuples_of(table, payload_names),
@@ -145,7 +155,7 @@ def read_input_rows(
 
 
 class _BatchColumns:
-    """The columns of a batch as Python values; one that the batch lacks has the same value in each row."""
+    """The columns of a batch as Python values; a column that the batch lacks has the same value in each row."""
 
     def __init__(self, batch: pa.RecordBatch) -> None:
         """Take the batch."""

@@ -35,15 +35,16 @@ class LiveTable:
     def _apply(self, change: Row) -> None:
         """Apply a change to the result that has its key and its id."""
         row = {column: value for column, value in change.items() if column not in _COLUMNS_OF_CHANGES}
-        name = (*(freeze(change[key]) for key in self._key_names), change["event_id"])
+        key = tuple(freeze(change[name]) for name in self._key_names)
+        result_id = (*key, change["event_id"])
         kind = change["change"]
         if kind == "insert":
-            self._changeable[name] = row
+            self._changeable[result_id] = row
             return
-        self._changeable.pop(name, None)  # a recording may begin after the insertion
+        self._changeable.pop(result_id, None)  # a recording may begin after the insertion
         if kind == "revise":
             row[self._lifetime_column] = {**row[self._lifetime_column], "end": change["new_end"]}
-            self._changeable[name] = row
+            self._changeable[result_id] = row
 
     @property
     def rows(self) -> list[Row]:

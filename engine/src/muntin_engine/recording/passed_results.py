@@ -120,11 +120,13 @@ def passed_results(passed: PassedRows, plan: Plan, nth: Sequence[int]) -> list[P
         plan: The plan of the upstream query.
         nth: The places of the rows to return.
     """
+    # Rows of the second output, which leave their windows, have their lifetimes in the column `window`.
     lifetime_column = plan.lifetime_column if plan.lifetime_column in passed.rows.column_names else "window"
     rows = passed.rows.take(pa.array(nth, pa.int32()))
     lifetimes = rows.column(lifetime_column).combine_chunks()
     starts = as_ticks(lifetimes.field("start")).to_pylist()
     ends = as_ticks(lifetimes.field("end")).to_pylist()
+    # Results are looked up by their lifetimes in ticks, so the columns of times are left out.
     names = [name for name in rows.column_names if name not in (lifetime_column, "new_end", "window")]
     results: list[PassedResult | None] = []
     for row, start, end in zip(rows.select(names).to_pylist(), starts, ends, strict=True):
@@ -155,14 +157,14 @@ def with_origins(
     for plan, upstream_story in zip(plans, stories, strict=True):
         changes_by_query.append(_ChangesByResult(plan, upstream_story))
     rows = list(story.rows)
-    number = 0
+    row_number = 0  # rows are numbered on over all micro-batches
     for batch, results in batches:
         for result in results:
             if result is not None:
-                change = changes_by_query[result.place].pop(batch.number, result.row)
-                if change is not None:
-                    rows[number] = replace(rows[number], origin=(result.place, change))
-            number += 1
+                change_number = changes_by_query[result.place].pop(batch.number, result.row)
+                if change_number is not None:
+                    rows[row_number] = replace(rows[row_number], origin=(result.place, change_number))
+            row_number += 1
     return replace(story, rows=rows)
 
 

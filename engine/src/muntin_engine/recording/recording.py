@@ -217,7 +217,7 @@ class Recording:
             if batch.run != run and restarts:
                 replay.restart(self.task(batch.run, evaluator))
             run = batch.run
-            # If a start was recorded with a state, rows that are not in the recording came before it.
+            # If a start was recorded with a state, rows that are not in the recording led to this state: go on from it.
             while runs_with_state and runs_with_state[0].first_batch <= batch.number:
                 replay.load_state(runs_with_state.pop(0).cells())
             if batch.is_end:
@@ -225,11 +225,12 @@ class Recording:
             else:
                 replayed_batches.append(replay.process(batch.number, batch.parts, run))
 
-        last = self.unfinished
-        if last is not None:
-            if last.run != run and restarts:
-                replay.restart(self.task(last.run, evaluator))
-            replay.process(last.number, last.parts, last.run)  # for its exception: it has no results
+        unfinished = self.unfinished
+        if unfinished is not None:
+            if unfinished.run != run and restarts:
+                replay.restart(self.task(unfinished.run, evaluator))
+            # The micro-batch is run for the exception that it raises: it has no results.
+            replay.process(unfinished.number, unfinished.parts, unfinished.run)
         return Replayed(replay.task, replayed_batches)
 
     def _check_evaluator(self, evaluator: str | None) -> None:
@@ -368,7 +369,7 @@ class Recording:
             return lambda batches: holds(self.with_batches(batches).replay())
         exception = _raised_class(self)
         if exception is None:
-            return lambda batches: False
+            return lambda batches: False  # so `shrink` refuses: already the whole recording raises nothing
         return lambda batches: _raised_class(self.with_batches(batches)) is exception
 
     def _with_shrunk_upstream(self, place: int) -> Recording:
@@ -386,7 +387,8 @@ class Recording:
             emitted_results: Counter[Hashable] = Counter()
             for batch in upstream.with_batches(batches).replay().batches:
                 emitted_results.update((batch.number, freeze(row)) for row in batch.changes)
-            return not results_read - emitted_results
+            missing_results = results_read - emitted_results  # a difference of counters has only positive counts
+            return not missing_results
 
         if not emits_all(upstream.batches):
             return self  # the modules that are here emit other results than the recorded ones: keep all rows
@@ -424,6 +426,7 @@ class Recording:
         for earlier in self.before:
             earlier_folder = folder / BEFORE / earlier.path.name
             write_recording(earlier_folder, earlier.runs, earlier.batches)
+            # From these files a reader finds out which results of the earlier query a later one read.
             copytree(earlier.path / PASSED_ON, earlier_folder / PASSED_ON)
 
     def check_evaluators(self) -> None:
@@ -436,10 +439,11 @@ class Recording:
         expected = list(self.replay(cheapest).live())
         for evaluator in other_evaluators:
             results = self.replay(evaluator).live()
-            for place, (expected_rows, rows) in enumerate(zip(expected, results, strict=True)):
+            # There are results before the first micro-batch and after each one.
+            for batches_before, (expected_rows, rows) in enumerate(zip(expected, results, strict=True)):
                 differences = exact_row_differences(rows, expected_rows)
                 if differences:
-                    number = self.batches[place - 1].number  # the first rows are those before any micro-batch
+                    number = self.batches[batches_before - 1].number
                     title = f"{evaluator} differs from {cheapest} after micro-batch {number}:"
                     raise AssertionError("\n".join([title, *differences]))
 

@@ -57,7 +57,7 @@ class RecordedRun:
         for cells in self.cells().values():
             if METADATA not in cells:
                 continue
-            _, metadata = split(unseal(METADATA, cells[METADATA]))
+            _checksums, metadata = split(unseal(METADATA, cells[METADATA]))
             progress = query_and_progress(metadata, codec).progress
             if progress:
                 newest = max(newest, InputsProgress.from_data(progress).least.newest)
@@ -85,7 +85,13 @@ def read_runs(folder: Path) -> Iterator[RecordedRun]:
             )
         cells_file = folder / RUNS / data["cells"] if data["cells"] else None
         reads = tuple(data.get("reads", ()))
-        yield RecordedRun(number, data["query"], data["first_batch"], cells_file, reads)
+        yield RecordedRun(
+            number=number,
+            data=data["query"],
+            first_batch=data["first_batch"],
+            cells_file=cells_file,
+            reads=reads,
+        )
 
 
 def folders_before(folder: Path) -> list[Path]:
@@ -98,7 +104,13 @@ def read_batches(folder: Path) -> Iterator[RecordedBatch]:
     for file in sorted((folder / BATCHES).glob("*.json")):
         data = json.loads(file.read_text(encoding="utf-8"))
         files = tuple(folder / ROWS / f"{data['batch']:08}" / name for name in data["files"])
-        yield RecordedBatch(data["batch"], data["run"], data["metrics"], files, data["is_end"])
+        yield RecordedBatch(
+            number=data["batch"],
+            run=data["run"],
+            metrics=data["metrics"],
+            files=files,
+            is_end=data["is_end"],
+        )
 
 
 def read_unfinished(folder: Path, batches: Sequence[RecordedBatch], run: int) -> RecordedBatch | None:
@@ -112,13 +124,13 @@ def read_unfinished(folder: Path, batches: Sequence[RecordedBatch], run: int) ->
     if batches:
         number = batches[-1].number + 1
     else:
-        # Nothing was committed, and the first micro-batch need not have the number 0.
-        numbers_with_rows = [int(place.name) for place in (folder / ROWS).glob("[0-9]*")]
+        # Nothing was committed. The first micro-batch need not have the number 0, so its folder of rows is looked for.
+        numbers_with_rows = [int(rows_folder.name) for rows_folder in (folder / ROWS).glob("[0-9]*")]
         if not numbers_with_rows:
             return None
         number = max(numbers_with_rows)
     files = sorted((folder / ROWS / f"{number:08}").glob(f"{run:04}-*.parquet"))
-    return RecordedBatch(number, run, {}, tuple(files)) if files else None
+    return RecordedBatch(number, run, files=tuple(files)) if files else None
 
 
 def write_recording(folder: Path, runs: Sequence[RecordedRun], batches: Sequence[RecordedBatch]) -> None:

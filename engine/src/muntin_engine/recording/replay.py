@@ -85,7 +85,10 @@ class Replay:
     @property
     def state_bytes(self) -> int:
         """The size of the state of all buckets."""
-        return sum(len(data) for cells in self._query.cells.values() for data in cells.cells.values())
+        size = 0
+        for bucket_cells in self._query.cells.values():
+            size += sum(map(len, bucket_cells.cells.values()))
+        return size
 
     def _blobs(self, parts: Sequence[RecordedPart]) -> Iterator[BucketOutput]:
         """Evaluate a micro-batch under the progress that was recorded."""
@@ -118,11 +121,11 @@ def _with_recorded_report(task: TaskPayload, part: RecordedPart, batch: pa.Recor
         part: The recorded rows of the task, with its recorded report.
         batch: The report on one input for all buckets, as the map task has sent it here.
     """
-    # The counts are not replaced: they count the rows that the task got here, which may be fewer than were recorded.
     side = batch.column(SIDE)[0].as_py() if len(task.inputs) > 1 else 0
     columns: dict[str, list[Any]] = {"signals": [list(part.report.signals)] * len(batch)}
     for name, value in part.report.inputs[side].columns().items():
         columns[name] = [value] * len(batch)
+    # The counts are not replaced: they count the rows that the task got here, which may be fewer than were recorded.
     for name in ("durations", "row_counts"):
         columns[name] = batch.column(name).to_pylist()
     return exchange_batch(task, batch.column("bucket").to_pylist(), columns, side)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 from muntin_engine.state.frozen_values import freeze
@@ -33,7 +34,7 @@ def row_differences(rows: Iterable[Mapping[str, Any]], expected: Iterable[Mappin
             unmatched_rows.pop(place)
 
     # Unexpected rows are shown with only the columns that matter.
-    columns = list(dict.fromkeys(name for row in expected_rows for name in row))
+    columns = list(dict.fromkeys(chain.from_iterable(expected_rows)))  # each name once, in order
     differences = [f"  missing     {dict(row)}" for row in missing_rows]
     for row in unmatched_rows:
         shown_values = {name: row[name] for name in columns if name in row}

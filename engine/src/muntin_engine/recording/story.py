@@ -161,19 +161,24 @@ class Story:
     before: Sequence[Story] = ()
 
 
-def without_earlier(changes: Sequence[StoryChange], since: int) -> list[StoryChange]:
-    """Keep the changes of results that begin after a tick, and number them anew.
+def without_earlier(changes: Sequence[StoryChange], until: int) -> list[StoryChange]:
+    """Leave out the changes of results that begin at a tick or before it, and number the other changes anew.
 
     Args:
         changes: All changes, in the order of their numbers.
-        since: The last tick at which a result may begin that is left out.
+        until: The last tick at which results begin that are left out.
     """
-    later: list[StoryChange] = []
+    later_changes: list[StoryChange] = []
     for change in changes:
         start = change.start if change.window is None else change.window[0]
-        if start > since:
-            later.append(change)
+        if start > until:
+            later_changes.append(change)
+
     # A change refers to the insertion of its result by number. The insertion begins at the same tick, so it is kept
     # too.
-    new_numbers = {change.number: number for number, change in enumerate(later)}
-    return [replace(change, number=new_numbers[change.number], result=new_numbers[change.result]) for change in later]
+    new_numbers = {change.number: number for number, change in enumerate(later_changes)}
+    renumbered_changes: list[StoryChange] = []
+    for change in later_changes:
+        number = new_numbers[change.number]
+        renumbered_changes.append(replace(change, number=number, result=new_numbers[change.result]))
+    return renumbered_changes

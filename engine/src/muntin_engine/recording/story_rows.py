@@ -61,16 +61,16 @@ class StoryRows:
         """Set the fate of a row that did not count, with the reason in a sentence."""
         self.all[number] = replace(self.all[number], fate=fate, reason=reason)
 
-    def filter_ignored(self, first: int, read_numbers: Collection[int | None]) -> None:
+    def filter_ignored(self, first_row: int, read_numbers: Collection[int | None]) -> None:
         """Mark insertions as filtered that were not rejected, and yet did not reach the evaluator.
 
         The changes of lifetimes have left them out.
 
         Args:
-            first: The number of the first row of the micro-batch.
+            first_row: The number of the first row of the micro-batch.
             read_numbers: The numbers of the rows that reached the evaluator.
         """
-        for row in self.all[first:]:
+        for row in self.all[first_row:]:
             is_ignored = row.change == "insert" and row.fate is Fate.COUNTED and row.number not in read_numbers
             if is_ignored:
                 reason = "nothing is left of its lifetime after the changes of the query"
@@ -87,14 +87,14 @@ class StoryRows:
         """
         return self._without_number.pop(key, change)
 
-    def count_events(self, first: int, changes: Mapping[int, InputChange]) -> None:
+    def count_events(self, first_row: int, changes: Mapping[int, InputChange]) -> None:
         """Apply the rows of a micro-batch to the events; the fates of the rows have to be known.
 
         Args:
-            first: The number of the first row of the micro-batch.
+            first_row: The number of the first row of the micro-batch.
             changes: The rows by number, as the evaluator gets them: with lifetimes as the query changes them.
         """
-        for number in range(first, len(self.all)):
+        for number in range(first_row, len(self.all)):
             self._count_row(self.all[number], changes)
             # Changes that came before the row that inserts their event count only now.
             for early_number in self._insertions.changes_before(number):
@@ -132,19 +132,24 @@ class StoryRows:
             numbers.update(self._changes_of_event.get(event, ()))
         return sorted(numbers)
 
-    def since(self, first: int, events: Iterable[int]) -> list[int]:
-        """Return the rows with a number from `first` on that inserted or changed given events, in order."""
-        return [number for number in self.with_changes(events) if number >= first]
+    def since(self, first_row: int, events: Iterable[int]) -> list[int]:
+        """Return the rows that inserted or changed given events, in order, without those before a row.
+
+        Args:
+            first_row: The number of that row.
+            events: The numbers of the rows that inserted the events.
+        """
+        return [number for number in self.with_changes(events) if number >= first_row]
 
     def _add_rows(self, batch: pa.RecordBatch, batch_number: int) -> None:
         """Add the rows of a batch, in which the rows of several inputs may be mixed; they are numbered in its order."""
-        first = len(self.all)
+        first_row = len(self.all)
         rows: list[StoryRow] = []
         sides = np.zeros(len(batch), np.int32)
         if len(self._task.inputs) > 1:
             sides = batch.column(SIDE).to_numpy()
         for input_task, side_rows in by_side(self._task, batch):
-            numbers = (first + np.flatnonzero(sides == input_task.side)).tolist()
+            numbers = (first_row + np.flatnonzero(sides == input_task.side)).tolist()
             for input_row in read_input_rows(input_task, side_rows, batch_number, numbers):
                 if not input_row.carries_number:
                     self._without_number.add(input_row)
@@ -160,7 +165,7 @@ class StoryRows:
 
         change = changes.get(row.number)
         if change is None:  # the row does not carry its number: take it as it came
-            change = InputChange(None, row.start or 0, row.end, (), row.new_end)
+            change = InputChange(id=None, start=row.start or 0, end=row.end, payload=(), new_end=row.new_end)
         end = change.end if change.new_end is None else change.new_end
         is_known = row.event in self.events
         start = self.events.start_of(row.event) if is_known else change.start  # no change moves a start
@@ -232,13 +237,14 @@ def _awaited_watermark(plan: Plan, start: int, end: int, watermark: int) -> int 
     """
     kind = plan.window
     if not isinstance(kind, WindowKind):  # row windows and stream operators read events in their order
-        return start + 1
-    first, last = kind.membership(start, end)
-    # The first open window contains the watermark, if the event is a member of windows there.
-    tick = max(first, min(watermark, last - 1))
-    windows = kind.cut(Stretches([(first, last)]), tick, tick + 1)
+        return start + 1  # the watermark has to pass the event, so that no earlier one can come
+    # The event is a member of the windows that have a tick in `[since, until)`. The first open window of these contains
+    # the watermark, if it lies there; otherwise it contains the tick there that is nearest to the watermark.
+    since, until = kind.membership(start, end)
+    tick = max(since, min(watermark, until - 1))
+    windows = kind.cut(Stretches([(since, until)]), tick, tick + 1)
     open_ends = [window.end for window in windows if window.end > watermark]
     if not open_ends:
         return None
     # Where an event may still move the end of a window, the watermark has to pass the end.
-    return min(open_ends) + kind.ends_move
+    return min(open_ends) + 1 if kind.ends_move else min(open_ends)

@@ -167,8 +167,9 @@ def _with_joined_numbers(plan: Plan, number_places: Sequence[int]) -> Plan:
     if join is None:
         return plan
     columns = list(join.columns)
-    # Only a join that emits pairs has a right row in each result.
-    for side in range(1 + join.kind.pairs):
+    # Only a join that emits pairs has a right row in its results; others have a left one alone.
+    sides = (0, 1) if join.kind.pairs else (0,)
+    for side in sides:
         number = Field(f"{NUMBER} {side}", Scalar(ScalarKind.INTEGER), is_nullable=True)
         columns.append(JoinedColumn(number, side, number_places[side]))
     return replace(plan, join=replace(join, columns=tuple(columns)))
@@ -267,6 +268,7 @@ def _methods_of_windows(module: Any, notes: Notes, place: int, *, skips_rows: bo
         place: The place of the module among the modules of the query.
         skips_rows: True if the module does not accept all rows.
     """
+    # The wrapper returns the `empty_result` of a module that accepts no member of a window.
     called: Any = CountingModule(module) if skips_rows else module
 
     def compute_result(_: Any, members: Sequence[Any], *window: Window) -> Any:

@@ -55,10 +55,11 @@ def _nodes_at(source: SqlText, steps: Steps, place: str) -> MarkedNodes:
     # The names on the way to the part, such as `2`, `aggregate` and `p90`; the first word is the query itself.
     _query, *names = place.replace("[", ".").replace("]", "").split(".")
 
-    # Go down the data name by name, and keep the nodes of the last part that has any.
+    # Go down the data name by name, and keep the nodes of the last part that has any. The query as a whole has those of
+    # its first call.
     data: Any = steps
     first_arguments = next(iter(steps[0].values()))
-    nodes = source.nodes.get(id(first_arguments), MarkedNodes(None, None))
+    nodes = source.nodes.get(id(first_arguments), MarkedNodes(node=None, within=None))
     for name in names:
         data = _part_of(data, name)
         nodes = source.nodes.get(id(data), nodes)
@@ -76,13 +77,15 @@ def _part_of(data: Any, name: str) -> Any:
         The data themselves if they have no such entry, and an empty object if they have no such item.
     """
     if name.isdigit():
-        # A join has the steps of its right stream as a list under that name, which places leave out.
+        # The data of a join have the steps of the right stream under `right`. A place such as `query[1].join[0]` leaves
+        # that word out.
         steps: Any = data.get("right") if isinstance(data, dict) else data
         has_step = isinstance(steps, list) and int(name) < len(steps)
         return steps[int(name)] if has_step else {}
     if not isinstance(data, dict):
         return data
-    streams = data.get("streams", {})  # of a union, whose name places leave out as well
+    # The data of a union have the streams under `streams`, which a place such as `query[0].union.bikes` leaves out.
+    streams = data.get("streams", {})
     return data.get(name, streams.get(name, data))
 
 
@@ -96,7 +99,7 @@ def _start_of(source: SqlText, error: QueryError, node: Any, within: Any) -> int
         within: The node that has all words of the call.
     """
     low, high = span_of(within)
-    if not high:  # the node has no place
+    if not high:  # the node has no place, so the words may be anywhere in the text
         low = 0
         high = len(source.text)
     for start in _starts(source, error, low, high):
@@ -117,23 +120,29 @@ def _starts(source: SqlText, error: QueryError, low: int, high: int) -> Iterator
     # The value after the word of its clause, then that word itself, then the value anywhere in the call.
     value = str(error.value) if isinstance(error.value, str | int) else ""
     if error.argument is not None:
-        clause = source.place_of(CLAUSES.get(error.argument, f"{error.argument} =>"), low, high)
-        if clause is not None:
-            yield source.place_of(value, clause, high)
-        yield clause
+        first_words = CLAUSES.get(error.argument, f"{error.argument} =>")
+        clause_start = source.place_of(first_words, low, high)
+        if clause_start is not None:
+            yield source.place_of(value, low=clause_start, high=high)
+        yield clause_start
     yield source.place_of(value, low, high)
 
     # Errors of modules name the module, with its version, and a column in parts of their messages.
     parts = _parts_of(error)
     module, _, _version = str(parts.get("module", "")).partition(" ")
     if module:
-        yield source.place_of(f"{_NAMES_OF_SQL.get(module, module)}(", low, high)
+        name_in_sql = _NAMES_OF_SQL.get(module, module)  # such as AVG for `stats.average`
+        yield source.place_of(f"{name_in_sql}(", low, high)
     yield source.place_of(module, low, high)
     yield source.place_of(str(parts.get("column", "")), low, high)
-    yield source.place_of(value, 0, len(source.text))
+    yield source.place_of(value, low=0, high=len(source.text))
 
 
 def _parts_of(error: QueryError) -> dict[str, object]:
-    """Return the parts of the message of an error, by their names."""
+    """Return the parts of the message of an error, by their names.
+
+    The message of a `PlacedError` is made of the message of the call's error and advice: the parts are those of the
+    former.
+    """
     message = error.fault.parts["message"] if isinstance(error, PlacedError) else error.message
     return dict(getattr(message, "parts", {}))

@@ -78,7 +78,7 @@ class EmitClause(PolicyClause):
     def read(self, clause: Any, source: SqlText, time: str) -> Any:
         """Read a policy, or early emission with its trigger."""
         parts = list(clause.expressions)
-        words = _words(clause)
+        words = _words(clause)  # a text for each part, empty for a part that is no word
         word = words[0] if words else ""
         if word in EMITS and len(parts) == 1:
             return EMITS[word]
@@ -91,9 +91,9 @@ class EmitClause(PolicyClause):
         if words[-1].lower() in REFINEMENTS:
             early["refinement"] = words.pop().lower()
             parts.pop()
-        if words[:2] == ["EARLY", "EVERY"] and len(parts) == 3:
+        if words[:2] == ["EARLY", "EVERY"] and len(parts) == 3:  # EARLY EVERY length
             early["trigger"] = {"kind": "every", "period": length_of(parts[2], source)}
-        elif len(parts) == 2 and read_call(parts[1], source) is not None:
+        elif len(parts) == 2 and read_call(parts[1], source) is not None:  # EARLY trigger(...)
             early["trigger"] = value_of(parts[1], source)
         else:
             advice = "write EMIT EARLY EVERY INTERVAL '1' MINUTE, or a trigger such as after_count(100)"
@@ -220,9 +220,9 @@ class LateClause(PolicyClause):
         if len(words) == 1 and words[0] in self._POLICIES:
             return words[0]
         first_words = (*self._POLICIES, "correct")
-        meant = closest(words[0], first_words) if words and words[0] not in first_words else ""
+        suggestion = closest(words[0], first_words) if words and words[0] not in first_words else ""
         example = "write LATE SIDE, LATE DROP, LATE ADJUST or LATE CORRECT WITHIN INTERVAL '1' HOUR"
-        raise source.error(clause, "this says nothing of late rows", f"{meant}\n{example}")
+        raise source.error(clause, "this says nothing of late rows", f"{suggestion}\n{example}")
 
     def write(self, value: Any) -> str:
         """Write a policy, or corrections with the lateness that they allow."""

@@ -63,6 +63,7 @@ def _placed(parse_modifier: Any) -> Any:
     """
 
     def parse(parser: Any) -> tuple[str, Any]:
+        """Parse the modifier, and note its place in its node: see `_keep`."""
         first = parser._curr
         name, node = parse_modifier(parser)
         return name, parser._keep(node, first)
@@ -205,13 +206,18 @@ class StreamingSpark(Spark):
             clause = self.expression(Clause(this=first.text.upper()))
             words = (*QUERY_CLAUSES, *STREAM_CLAUSES)
             while self._curr and self._curr.token_type not in _ENDS_CLAUSE:
+                # The first word of the next clause; in quotes it would be the name of a column.
                 if self._curr.text.upper() in words and self._curr.token_type != TokenType.IDENTIFIER:
                     break
                 clause.append("expressions", self._parse_part())
             return self._keep(clause, first)
 
         def _parse_part(self) -> Any:
-            """Read a part of a clause: a word, a call, or a value."""
+            """Read a part of a clause: a word, a call, or a value.
+
+            Raises:
+                ParseError: There is no such part.
+            """
             first = self._curr
             start = self._index
 
@@ -289,11 +295,13 @@ def parse(text: str) -> Any:
             fact = "An expression is missing"
         start = getattr(error, "start", len(text))
         words = fact[:1].lower() + fact[1:].rstrip(".")
-        raise SqlError(text, start, words, _advice_at(text, start)) from error
+        raise SqlError(text, start, fact=words, advice=_advice_at(text, start)) from error
     except TokenError as error:
-        raise SqlError(text, len(text), "the text ends within a word, such as a quoted one or a comment") from error
+        raise SqlError(
+            text, start=len(text), fact="the text ends within a word, such as a quoted one or a comment"
+        ) from error
     if len(trees) != 1:
-        raise SqlError(text, 0, f"expected one query, got {len(trees)}")
+        raise SqlError(text, start=0, fact=f"expected one query, got {len(trees)}")
     return trees[0]
 
 

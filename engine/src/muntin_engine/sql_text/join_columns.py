@@ -92,18 +92,19 @@ class JoinColumns:
             name = self._name_of(node, body, selected)
             refuse_other_rows(self.streams.reader.source, body)
             refuse_aggregates(self.streams.reader.source, body)
-            selected[name] = name  # so that columns keep their order: the expression may replace it later
+            selected[name] = name  # takes its place in the order of columns; its expression is filled in below
             if self._is_of_one_stream(body):
                 selected[name] = self._add_column_of_stream(name, body)
             else:
                 bodies_of_both[name] = body
 
-        # Expressions over both streams come last, as they may read columns that have other names in the results.
+        # Expressions over both streams are read last: by now it is known under which names the results have the columns
+        # of each stream, so that none of them is added twice.
         for name, body in bodies_of_both.items():
             selected[name] = self.over_results(body)
 
-        # The streams themselves are joined without conditions on both: a left join then has a right row for some left
-        # rows that have none in SQL.
+        # The streams themselves are joined without the conditions on both. So a left join returns pairs that do not
+        # meet these conditions; in SQL their left rows have no right row.
         if self.pair_conditions and self.kind == "left":
             self._make_unmatched_null(selected)
         return selected
@@ -124,6 +125,7 @@ class JoinColumns:
                 right stream as null where these conditions are not met.
         """
         self.streams.read_by(node)  # raises if a column is of neither stream
+        # `lifetime` is a column of the results already.
         changes: list[tuple[Any, str]] = []
         for column in columns_in(node):
             if not _is_lifetime(column):
@@ -201,6 +203,7 @@ class JoinColumns:
         Args:
             selected: The selected columns, which are changed: expressions over the results by name.
         """
+        # Only columns of the right stream as they are: `over_results` has done the same within expressions.
         for name, text in selected.items():
             if text == name and name in self.right:
                 selected[name] = self._if_met(name)
@@ -217,16 +220,27 @@ class JoinColumns:
         return f"CASE WHEN {self.pairs_met()} THEN {column} END"
 
     def _column_over_results(self, column: Any, *, is_pair: bool) -> str:
-        """Return a column of a stream as an expression over the results; for `is_pair` see `over_results`."""
+        """Return a column of a stream as an expression over the results, to which the column is added if need be.
+
+        Args:
+            column: The node of the column, with the alias of its stream.
+            is_pair: As for `over_results`.
+        """
         end = self._end_of_window(column)
         if end is not None:
             return end
-        is_left = self.streams.is_of_left(column)
-        text = column_of(column, after=1)
-        if is_left and text in self._keys:
-            return spell_name(text.strip("`"))
-        name = self._result_column(self.left if is_left else self.right, text, column)
-        return spell_name(name) if is_left or is_pair else self._if_met(name)
+
+        # A column of the left stream. Its keys are columns of the results in any case.
+        text = column_of(column, after=1)  # without the alias
+        if self.streams.is_of_left(column):
+            if text in self._keys:
+                return spell_name(text.strip("`"))
+            return spell_name(self._result_column(self.left, text, column))
+
+        # A column of the right stream, which is null in a left join where no right row meets the conditions of ON.
+        # These conditions themselves read the column as it is.
+        name = self._result_column(self.right, text, column)
+        return spell_name(name) if is_pair else self._if_met(name)
 
     def _end_of_window(self, column: Any) -> str | None:
         """Return a column `window_start` or `window_end` as an expression over the results; None for another column.
@@ -235,7 +249,8 @@ class JoinColumns:
             SqlError: The column is of the right stream, and the join has results without a right event.
         """
         name = column.name.lower()
-        if not self.shares_windows or len(column.parts) != 2 or name not in _WINDOW_ENDS:
+        has_alias_alone = len(column.parts) == 2  # and is no field of a struct
+        if not self.shares_windows or not has_alias_alone or name not in _WINDOW_ENDS:
             return None
         right_alias = self.streams.right.alias
         if stream_of(column) == right_alias.casefold() and self.kind != "inner":

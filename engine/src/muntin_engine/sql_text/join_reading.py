@@ -113,13 +113,14 @@ def _stream_table(reader: ReadsQueries, side: Any) -> Any:
     Raises:
         SqlError: The side is a table, or reads the results of a query.
     """
-    is_function = isinstance(side, exp.Table) and not isinstance(side.this, exp.Identifier)  # which a name would be
+    is_function = isinstance(side, exp.Table) and not isinstance(side.this, exp.Identifier)  # a name is an identifier
     if is_function:
         return side
     if isinstance(side, exp.Subquery):
         function = _selected_function(side)
         if function is not None:
             refuse_unread(reader.source, side, side.this, function, *side.this.expressions)
+            # The side is known by the alias of the query around the function.
             with_alias = function.copy()
             with_alias.set("alias", side.args.get("alias"))
             return with_alias
@@ -144,6 +145,7 @@ def _selected_function(side: Any) -> Any:
     if not isinstance(select, exp.Select) or not select.args.get("from_"):
         return None
     selects_all = len(select.expressions) == 1 and isinstance(select.expressions[0], exp.Star)
+    # "kind" is that of SELECT AS STRUCT, which the caller refuses with a message of its own: see `refuse_unread`.
     has_more = any(part for name, part in select.args.items() if name not in ("expressions", "from_", "kind"))
     table = select.args["from_"].this
     is_function = isinstance(table, exp.Table) and not isinstance(table.this, exp.Identifier)
@@ -252,7 +254,7 @@ class _JoinReading:
         bounds = TimeBounds(self.source, self.left, self.right)
         for part in self.join.args.get("using") or ():
             name = column_of(part)
-            self.keys.append(_KeyPair(name, name))
+            self.keys.append(_KeyPair(left=name, right=name))
             self.keys_not_null.append(name)
         for part in _conjuncts(self.join.args.get("on")):
             self._read_on(part, bounds)
@@ -272,8 +274,9 @@ class _JoinReading:
             part: The condition.
             bounds: The bounds on times so far; those that the condition sets are added.
         """
-        # A call of a function that Spark does not know is the condition of the join. A join can have one of these. The
-        # name of a plugin's function has a dot; one without a dot may be Spark's if it reads one stream alone.
+        # A call of a function that Spark does not know is the argument `on` of the join, which can be one call. The
+        # name of a plugin's function has a dot. A call without a dot that reads one stream alone may be of a function
+        # of the session of Spark: then it is a filter of that stream, as other conditions are.
         streams = self.streams.read_by(part)
         is_of_both = len(streams) == 2
         function = _function_name(part)
@@ -287,7 +290,7 @@ class _JoinReading:
             self.right.keep(self.reader.column(part, self.right.alias), part, self.source)
         elif streams == [self.left]:
             self._read_left_condition(part)
-        else:
+        else:  # a constant, which reads no stream
             is_always_true = isinstance(part, exp.Boolean) and part.this  # ON TRUE
             if not is_always_true:
                 self.pair_conditions.append(part)
@@ -299,17 +302,19 @@ class _JoinReading:
             part: The condition.
             bounds: The bounds on times so far; those that the condition sets are added.
         """
-        if not self.is_as_of and bounds.reads_both_times(part):
+        # With AS OF the right stream is one of samples, so no condition reads the times of two streams of points.
+        if bounds.reads_both_times(part):
             bounds.add(part)
             return
         pair = self._equal_columns(part)
         if pair is None:
             self.pair_conditions.append(part)
         elif pair.left == pair.right and pair.left.lower() in _WINDOW:
+            # `r.window_start = s.window_start`, so events meet in the windows that they share: see `_set_windows`.
             self.shared_ends.add(pair.left.lower())
         else:
             self.keys.append(pair)
-            if isinstance(part, exp.EQ):
+            if isinstance(part, exp.EQ):  # and not `<=>`, for which null equals null
                 self.keys_not_null.append(pair.right)
 
     def _read_left_condition(self, part: Any) -> None:
@@ -323,7 +328,7 @@ class _JoinReading:
         if self.kind in ("inner", "semi"):
             self.left.keep(condition, part, self.source)
         else:
-            self.keys.append(_KeyPair(is_true(condition), ALWAYS))
+            self.keys.append(_KeyPair(left=is_true(condition), right=ALWAYS))
 
     def _read_where(self, part: Any, bounds: TimeBounds) -> None:
         """Read one of the conditions of WHERE that AND connects. Of an inner join it means the same as in ON.
@@ -333,7 +338,8 @@ class _JoinReading:
             bounds: The bounds on times so far; those that the condition sets are added.
         """
         streams = self.streams.read_by(part)
-        # With AS OF an equality is not the same in both: in ON it is a key, and a row holds until the next of its key.
+        # With AS OF an equality is not the same in both. In ON it is a key, and a right row holds until the next one of
+        # its key; in WHERE it only tests the results.
         is_like_on = self.kind == "inner" and not (self.is_as_of and len(streams) == 2)
         if is_like_on:
             self._read_on(part, bounds)
@@ -360,7 +366,8 @@ class _JoinReading:
                 return None
             alias = streams[0].alias
             expressions[alias] = self.reader.column(node, alias)
-        return _KeyPair(expressions[self.left.alias], expressions[self.right.alias])
+        # The condition reads both streams, and each of its sides only one: so each stream has one side.
+        return _KeyPair(left=expressions[self.left.alias], right=expressions[self.right.alias])
 
     def _function_call(self, part: Any, name: str) -> dict[str, Any]:
         """Return the call of a function as data, which is the argument `on` of the join.
@@ -426,6 +433,7 @@ class _JoinReading:
             ends = [f"{self.left.alias}.{end} = {self.right.alias}.{end}" for end in _WINDOW]
             advice = f"give both the same function, and write ON ... AND {' AND '.join(ends)}"
             raise self.source.error(self.join, fact, f"{advice}; without windows: EVENTS(...)")
+        # Tumbling and calendar windows lie end to end unless they have a hop or a reach.
         may_overlap = window["kind"] not in ("tumbling", "calendar") or {"hop", "reach"} & window.keys()
         if may_overlap:
             fact = "rows share several windows, and SQL has a row for each, where same_window has one for all"
@@ -453,20 +461,25 @@ class _JoinReading:
             tree: The SELECT.
         """
         shares_windows = "same_window" in self.arguments
-        columns = JoinColumns(self.streams, self.kind, shares_windows, self.pair_conditions)
+        columns = JoinColumns(
+            self.streams, self.kind, shares_windows=shares_windows, pair_conditions=self.pair_conditions
+        )
         selected = columns.read(tree)
+        # No selection is needed for the columns that the join returns by itself. But conditions on the results may add
+        # columns to the join, which nobody has selected.
         is_natural = columns.is_natural(selected) and not self.where and not self.pair_conditions
         selection = None if is_natural else selected
         condition = self._condition_on_results(columns)
 
         # Conditions on both streams are tested on the results, which need the right event for that. With AS OF a left
-        # point has at most one, so an inner or a left join has the rows that a semi or an anti join is made of.
+        # point has at most one right event, so a semi join is an inner join whose results meet the conditions, and an
+        # anti join is a left join whose results do not. Without AS OF such conditions are refused in these joins.
         how = self.kind
         if self.pair_conditions:
             how = {"semi": "inner", "anti": "left"}.get(how, how)
         arguments: dict[str, Any] = {"how": how, **self.arguments}
         if not columns.left and not columns.right:
-            # A join must have a column besides its keys: give it one, and select the others so that nobody sees it.
+            # A join must have a column besides its keys: give it `is_met`. The selection leaves that column out.
             if not selection:
                 keys = self.left.keys or []
                 selection = {name: name for name in [*keys, "lifetime"]}

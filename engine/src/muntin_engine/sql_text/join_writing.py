@@ -42,8 +42,8 @@ class JoinedQuery:
         Raises:
             ValueError: SQL cannot express a part of the query, which the message names.
         """
-        words = JOINS.get(self.arguments.get("how", "inner"))
-        if words is None:
+        join_words = JOINS.get(self.arguments.get("how", "inner"))
+        if join_words is None:
             raise ValueError(f"a join with how={self.arguments['how']!r} is none of SQL's")
         on, right = self._on_and_right_stream()
         columns = self._columns()
@@ -59,7 +59,7 @@ class JoinedQuery:
         text = (
             f"SELECT {', '.join(items)}\n"
             f"FROM {left_call} AS {_LEFT}\n"
-            f"{words} {right_call} AS {_RIGHT}\n"
+            f"{join_words} {right_call} AS {_RIGHT}\n"
             f"ON {' AND '.join(on)}"
         )
 
@@ -73,9 +73,10 @@ class JoinedQuery:
         return text + write_clauses(emission)
 
     def _on_and_right_stream(self) -> tuple[list[str], WrittenStream]:
-        """Return the conditions of ON, and the right stream.
+        """Return the conditions of ON, and the right stream as it is written with them.
 
-        If the last step of the right stream keeps keys that are not null, it is taken away: `=` in ON means the same.
+        If the last step of the right stream leaves out keys that are null, the stream is written without this step:
+        `=` in ON means the same.
 
         Raises:
             ValueError: There is no condition.
@@ -84,7 +85,8 @@ class JoinedQuery:
         equal_columns = [(left, right) for left, right in pairs if right != ALWAYS]
         conditions_on_left = [left for left, right in pairs if right == ALWAYS]
 
-        # Null is a key like any other in streams, as with <=>; a filter of null keys makes it the = of SQL.
+        # Null is a key like any other in streams, so keys are equal as by `<=>`. Where a filter leaves out null keys,
+        # they are equal as by `=`, and the filter need not be written.
         equals = "<=>"
         right_stream = self.right
         not_null = never_null(spell_column(key) for _, key in equal_columns)
@@ -109,6 +111,7 @@ class JoinedQuery:
         window = self.arguments.get("same_window")
         if window is None:
             return []
+        # Tumbling and calendar windows lie end to end unless they have a hop or a reach.
         may_overlap = window["kind"] not in ("tumbling", "calendar") or {"hop", "reach"} & window.keys()
         if may_overlap:
             raise ValueError("a join with same_window= of windows that overlap")
@@ -143,7 +146,7 @@ class JoinedQuery:
         Raises:
             ValueError: A column is not read.
         """
-        read_names = {*self.left.keys, "lifetime"}
+        read_names = {*self.left.keys, "lifetime"}  # every join has these columns, whether they are read or not
         for text in texts:
             read_names.add(text)
             read_names.update(column.name for column in columns_in(parse_expression(text)))

@@ -140,6 +140,7 @@ class _MatchReading:
         if stream.window is not None:
             fact = f"{stream.function} has windows, and rows are matched without"
             raise self._source.error(table, fact, "write FROM EVENTS(TABLE ...) MATCH_RECOGNIZE (...)")
+        # Events with a start and an end have no `time` that ORDER BY has to repeat.
         if stream.time not in (None, column_of(time)):
             raise self._source.error(order[0], f"the times are {stream.time}", f"write ORDER BY {stream.time}")
         return stream
@@ -170,8 +171,8 @@ class _MatchReading:
                 MATCH` and `AFTER MATCH SKIP TO NEXT ROW`.
         """
         node = self._match.args.get("pattern")
-        names = None if node is None else _PATTERN.fullmatch(node.name)
-        if names is None:
+        parts = None if node is None else _PATTERN.fullmatch(node.name)
+        if parts is None:
             fact = f"the pattern {'' if node is None else node.name} is not two rows in order".replace("  ", " ")
             advice = f"{_ADVICE_ON_PATTERNS}; longer ones: patterns.state_machine, or a stream operator of your own"
             raise self._source.error(node or self._match, fact, advice)
@@ -183,10 +184,13 @@ class _MatchReading:
             fact = "a row that closes a match may open the next one, which is not what SKIP PAST LAST ROW says"
             advice = "write AFTER MATCH SKIP TO NEXT ROW before PATTERN"
             raise self._source.error(after or self._match, fact, advice)
-        return _Pattern(names[1], names[2], names[3])
+        return _Pattern(first=parts[1], between=parts[2], second=parts[3])
 
     def _conditions(self, pattern: _Pattern) -> list[str]:
-        """Return three conditions: a row opens a match, closes it, or breaks it, as it may not come between."""
+        """Return the conditions by which a row opens a match, closes a match, and breaks a match, in this order.
+
+        A row breaks a match if it may not come between the two rows of the match.
+        """
         # A row that closes a match does not break it, so `breaks` is false for such a row. A condition that is null is
         # not met, but NOT of it would be null as well: hence `coalesce`.
         opens = f"coalesce({self._condition(pattern.first)}, false)"
@@ -203,7 +207,7 @@ class _MatchReading:
         """Return the condition that DEFINE has for a row of the pattern.
 
         Args:
-            name: The name of the row. Without a condition any row may be it.
+            name: The name of the row. If DEFINE has no condition for the name, any row may have it.
 
         Raises:
             SqlError: The condition compares several rows, or calls a module.
@@ -242,7 +246,8 @@ class _MatchReading:
     def _within(self) -> Any:
         """Return the largest time between the two rows, as the module takes it.
 
-        It is one tick less than the length of WITHIN, which rows have to be closer than, as in Flink.
+        In SQL, as in Flink, rows have to be closer to each other than the length of WITHIN. So the largest time is one
+        tick less than that length.
 
         Raises:
             SqlError: There is no WITHIN, or its length is a decimal.
@@ -257,7 +262,7 @@ class _MatchReading:
             advice = f"write SELECT lifetime, {call} FROM EVENTS(...)"
             raise self._source.error(node, "a decimal has no next smaller one", advice)
         if not isinstance(within, str):
-            return within - 1
+            return within - 1  # a number of ticks
         with suppress(DurationError):  # the module refuses the length, with a better message
             return f"{ticks(within) - 1} microseconds"
         return within

@@ -115,7 +115,7 @@ def _argument(name: str, value: object) -> str:
 def _value(value: object) -> str:
     """Return a value as a literal of SQL; if there is no such literal, as Python writes it."""
     if isinstance(value, EllipsisType):
-        return "..."
+        return "..."  # the message leaves the value open
     if isinstance(value, Code):
         return in_sql(value)
     try:
@@ -142,7 +142,7 @@ def _call(call: Call) -> str:
     if call.function == "early":
         return _emission(call)
     words = [_part(argument) for argument in call.arguments]
-    name = spell_windows(call.function, {}).function
+    name = spell_windows(call.function, parameters={}).function
     if name != call.function:  # a function of windows
         words.insert(0, "TABLE ...")
     return f"{name}({', '.join(words)})"
@@ -157,10 +157,11 @@ def _part(argument: object) -> str:
 
 def _events(call: Call) -> str:
     """Return a call of `events` as the clauses and arguments of a table; without arguments, as words for a table."""
-    arguments = [argument for argument in call.arguments if isinstance(argument, Argument)]
-    words = [_argument(argument.name, argument.value) for argument in arguments]
     if not call.arguments:
         return "the table"
+    # An argument without a name is `...`: arguments that the message leaves out.
+    arguments = [argument for argument in call.arguments if isinstance(argument, Argument)]
+    words = [_argument(argument.name, argument.value) for argument in arguments]
     if all(argument.name in _CLAUSES_OF_TABLES for argument in arguments):
         return " ".join(["TABLE ...", *words])
     return ", ".join(words)
@@ -244,14 +245,15 @@ _CLAUSES_OF_ARGUMENTS: Final[Mapping[str, Callable[[object], str]]] = {
 def _windows(written: WrittenWindows) -> str:
     """Return windows of a message as a window function of SQL."""
     specification = written.specification
+    # Its lengths are ticks. On an axis of time they are written as time: INTERVAL '1' HOUR.
     if written.axis is Axis.TIME:
         specification = specification.with_lengths(TimeLength)
     data = write_value(specification)
     parameters = {name: value for name, value in data.items() if name != KIND}
-    name, places, named = spell_windows(data[KIND], parameters)
-    words = ["TABLE ...", *map(_length_or_value, places)]
-    words += [f"{key.upper()} => {_length_or_value(value)}" for key, value in named.items()]
-    return f"{name}({', '.join(words)})"
+    call = spell_windows(data[KIND], parameters)
+    words = ["TABLE ...", *map(_length_or_value, call.positional)]
+    words += [f"{name.upper()} => {_length_or_value(value)}" for name, value in call.by_name.items()]
+    return f"{call.function}({', '.join(words)})"
 
 
 def _length_or_value(value: object) -> str:

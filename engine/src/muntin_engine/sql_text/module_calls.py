@@ -67,7 +67,7 @@ class ModuleCalls:
             if call is not None:
                 calls.append((part, call))
                 nodes_of_calls.update(id(inner) for inner in part.walk())
-        return SelectItem(node, body, alias, calls)
+        return SelectItem(node, body, alias, calls=calls)
 
     def module_call(self, node: Any) -> dict[str, Any] | None:
         """Return the call of a module as data; None if the node is something else.
@@ -78,24 +78,25 @@ class ModuleCalls:
         called = self._called(node)
         if called is None:
             return None
-        # The module, and its arguments by place, which are columns.
+        # The module, and the columns that it reads: its arguments without names.
         name = called.name
         module, parameters = AGGREGATES.get(name.upper(), (name, {}))
-        places = [part for part in called.call.expressions if not isinstance(part, exp.Kwarg)]
-        if name.upper() == "COUNT" and (not places or isinstance(places[0], exp.Star)):
+        column_nodes = [part for part in called.call.expressions if not isinstance(part, exp.Kwarg)]
+        if name.upper() == "COUNT" and (not column_nodes or isinstance(column_nodes[0], exp.Star)):
             module, parameters = ROW_COUNT
-            places = []
-        elif places and isinstance(places[0], exp.Distinct):
+            column_nodes = []
+        elif column_nodes and isinstance(column_nodes[0], exp.Distinct):
             if name.upper() != "COUNT":
                 raise self.source.error(node, f"{name}(DISTINCT ...) is no module", "write COUNT(DISTINCT km)")
             module, parameters = DISTINCT_COUNT
-            places = places[0].expressions
-        self._refuse_nested(places)
-        columns = [self.column(part, self.alias) for part in places]
+            column_nodes = column_nodes[0].expressions
+        self._refuse_nested(column_nodes)
+        columns = [self.column(part, self.alias) for part in column_nodes]
 
         # FILTER makes a column null in the rows that it leaves out: modules skip these.
         if called.condition:
-            if module == ROW_COUNT[0]:  # COUNT(*) reads no column, so give it one that is null only there
+            if module == ROW_COUNT[0]:
+                # COUNT(*) reads no column, so it gets one that is null only in the rows that FILTER leaves out.
                 columns = columns or ["1"]
                 parameters = {"skip_nulls": True}
             if not columns:
@@ -120,7 +121,8 @@ class ModuleCalls:
         call = node
         path = ""
         condition = ""
-        # sqlglot has `my.module(x) FILTER (...)` as a column of `my`, and `my.module(x)` as a path.
+        # sqlglot has `my.module(x) FILTER (...)` as a column of a table `my`, and `my.module(x)` as a path. Each step
+        # below removes one layer, until `call` is the call of the module itself.
         if isinstance(call, exp.Column) and isinstance(call.this, exp.Filter):
             path = f"{call.table}."
             call = call.this
@@ -133,6 +135,7 @@ class ModuleCalls:
         if not isinstance(call, exp.Anonymous):
             return None
         name = f"{path}{call.name}"
+        # An aggregate of SQL, a module of a plugin, which has a dot in its name, or a module of the caller.
         is_module = name.upper() in AGGREGATES or "." in name or name in self.caller_names
         return _CalledName(call, name, condition) if is_module else None
 

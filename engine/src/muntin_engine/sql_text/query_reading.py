@@ -122,15 +122,19 @@ class SqlReader:
             tree: The SELECT.
             table: The table, the function or the query of its FROM clause.
         """
-        inner = table.this if isinstance(table, exp.Subquery) else None
+        # FROM may read a query in parentheses, or one of a WITH clause by its name, with the reader that knows the
+        # queries before that one. Only a table whose node is an identifier is such a name; others are functions.
+        inner_query = table.this if isinstance(table, exp.Subquery) else None
         reader = self
         if isinstance(table, exp.Table) and isinstance(table.this, exp.Identifier) and not table.db:
             named_query = self.named_queries.get(table.name.casefold())
             if named_query is not None:
-                inner = named_query.cte.this
+                inner_query = named_query.cte.this
                 reader = named_query.reader
-        if inner is not None and reader.is_streaming(inner):
-            return self._over_results(tree, table, reader.query(inner))
+        if inner_query is not None and reader.is_streaming(inner_query):
+            return self._over_results(tree, table, reader.query(inner_query))
+
+        # Anything else has to be a stream: `stream` refuses tables and queries of Spark's.
         return _StreamQuery(self, tree, self.stream(table)).steps(table)
 
     def stream(self, table: Any) -> SqlStream:
@@ -138,11 +142,11 @@ class SqlReader:
         return read_stream(table, self.source, self.events)
 
     def clauses(self, tree: Any) -> dict[str, Any]:
-        """Return the arguments that the clauses after a query are."""
+        """Return the arguments of `window` or `join` that the clauses after a query stand for, such as `emit`."""
         return read_clauses(tree.meta.get("clauses", ()), self.source)
 
     def column(self, node: Any, alias: str) -> str:
-        """Return the text of an expression over one stream, in which columns have no name of the stream before them.
+        """Return an expression over one stream as text, without the name of the stream: `r.km / 2` as `km / 2`.
 
         Args:
             node: The expression.
@@ -152,8 +156,10 @@ class SqlReader:
         for column in node.find_all(exp.Column):
             if alias and stream_of(column) == alias.casefold():
                 stream_columns.append(column)
-        if not stream_columns or isinstance(node, exp.Column):
-            return column_of(node, after=len(stream_columns))
+        if not stream_columns:
+            return column_of(node)
+        if isinstance(node, exp.Column):
+            return column_of(node, after=1)
         # The text of each column from the second part of its name on: the first part is the name of the stream.
         changes: list[tuple[Any, str]] = []
         for column in stream_columns:
@@ -217,15 +223,15 @@ class SqlReader:
                 return reader._within(body)._union(body, times)
             return reader._results_as_events(body, times)
 
-        # A table, or a query that Spark runs.
+        # A table by its name; or a query that Spark runs, which may be one of WITH, read by its name.
         data: Any
         if named_query is None and is_table:
             data = ".".join(part.name for part in table.parts)
         else:
             text = f"SELECT * FROM {text_of(table)}" if is_table else text_of(table)
             data = {"sql": self._spark_sql(text, table)}
-        base = {"df": data, **times_of(times, self.source)}
-        return EventSteps([{"events": base}], [base])
+        arguments = {"df": data, **times_of(times, self.source)}
+        return EventSteps(steps=[{"events": arguments}], bases=[arguments])
 
     def _spark_sql(self, text: str, tree: Any) -> str:
         """Return a query for Spark, with the queries of WITH clauses that it reads written before it.
@@ -236,7 +242,8 @@ class SqlReader:
         """
         read_queries: list[str] = []
         read_names = _table_names(tree)
-        # A query of a WITH clause reads earlier ones only, so one way back finds all of them.
+        # A query of a WITH clause reads earlier ones only. So one pass from the last query to the first finds all that
+        # are read, also those that only other queries of the clause read.
         for name, named_query in reversed(list(self.named_queries.items())):
             if name in read_names:
                 read_queries.insert(0, text_of(named_query.cte))
@@ -266,7 +273,7 @@ class SqlReader:
             raise self.source.error(times.columns[0], fact, "leave DESCRIPTOR out")
         steps: Steps = [{"union": {"streams": {stream.alias: stream.steps for stream in streams}}}]
         bases = [base for stream in streams for base in stream.bases]
-        return EventSteps(steps, bases)
+        return EventSteps(steps=steps, bases=bases)
 
     def _streams_of_union(self, union: Any) -> list[SqlStream]:
         """Return the streams of a union from left to right, also those of unions within it.
@@ -321,7 +328,8 @@ class SqlReader:
             selected = selection["select"]["columns"]
         computed_names: list[str] = []
         for name, text in selected.items():
-            if text.strip("`") not in (name, WINDOW_COLUMNS.get(name)):
+            is_as_it_is = text.strip("`") in (name, WINDOW_COLUMNS.get(name))  # `n` as `n`, or the start of the window
+            if not is_as_it_is:
                 computed_names.append(name)
         if computed_names or "where" in steps[-1]:
             subject = ", ".join(computed_names) or "a condition on results"
@@ -332,11 +340,11 @@ class SqlReader:
         if names not in ([], ["window_start"], ["window_start", "window_end"]):
             fact = f"results last as long as their window, and DESCRIPTOR names {', '.join(names)}"
             raise self.source.error(times.columns[0], fact, "write DESCRIPTOR(window_start, window_end)")
-        base: dict[str, Any] = {}
-        steps.append({"as_events": self.source.mark(base, query)})
+        arguments: dict[str, Any] = {}  # keys and order are added later, when the outer query is read
+        steps.append({"as_events": self.source.mark(arguments, query)})
         if names == ["window_start"]:
             steps.append({"to_points": {}})
-        return EventSteps(steps, [base])
+        return EventSteps(steps=steps, bases=[arguments])
 
     def _over_results(self, tree: Any, table: Any, steps: Steps) -> Steps:
         """Return the steps of a SELECT that selects rows and columns from the results of an inner query.
@@ -355,7 +363,8 @@ class SqlReader:
                 fact = "windows are of a stream, and this reads the results of a query"
                 raise self.source.error(part, fact, AS_TABLE)
 
-        # Both SELECTs become one: columns of the outer one are expressions over those of the inner one.
+        # Both SELECTs become one: columns of the outer one are expressions over those of the inner one. Without a
+        # selection in the inner query its columns are not known here, and `inner_columns` is None: any may be read.
         selected: dict[str, str] | None = None
         inner_columns: dict[str, str] | None = None
         if "select" in steps[-1]:
@@ -373,9 +382,10 @@ class SqlReader:
             steps.append({"where": self.source.mark({"condition": over_inner(where.this)}, where)})
         selects_all = len(tree.expressions) == 1 and isinstance(tree.expressions[0], exp.Star)
         if not selects_all:
-            items = [SelectItem(node, node.unalias(), node.alias, []) for node in tree.expressions]
+            items = [SelectItem(node, node.unalias(), node.alias, calls=[]) for node in tree.expressions]
             texts = [over_inner(item.body) for item in items]
-            selected = output_columns(self.source, items, texts, [])
+            # The columns that the inner query would have by itself are not known here, so these are always selected.
+            selected = output_columns(self.source, items, texts, natural_columns=[])
         if selected is not None:
             steps.append({"select": self.source.mark({"columns": selected}, tree.expressions[0], tree)})
         return steps
@@ -426,11 +436,11 @@ class _StreamQuery:
         if operators:
             (call,) = modules.values()
             steps.append({"apply": self._source.mark({"operator": call}, first_call, self._tree)})
-            self._check_columns_of_operator(items, having, [*keys, extent])
+            self._check_columns_of_operator(items, having, natural_columns=[*keys, extent])
             return steps
         self._check_grouped()
         steps.append({"aggregate": self._source.mark({"modules": modules}, first_call, self._tree)})
-        return steps + self._result_steps(items, having, keys, [*keys, extent, *modules])
+        return steps + self._result_steps(items, having, keys, natural_columns=[*keys, extent, *modules])
 
     def _read_where(self, table: Any) -> None:
         """Read WHERE, which filters the events of the stream.
@@ -568,7 +578,7 @@ class _StreamQuery:
         other_items: list[SelectItem] = []
         for item in items:
             is_natural = item.is_module or text_of(item.body) in natural_columns
-            if item.alias or not is_natural:
+            if item.alias or not is_natural:  # an alias would rename the column, and nothing after `apply` does
                 other_items.append(item)
         if having is not None:
             other_items.append(having)
@@ -615,6 +625,7 @@ class _StreamQuery:
             for item, text in zip(items, texts, strict=True):
                 if item.alias:
                     text_by_alias[item.alias.lower()] = text
+            # A key or a window has its name also where an alias is the same.
             condition = having.text(self._source, self._stream.alias, text_by_alias | columns)
             steps.append({"where": self._source.mark({"condition": condition}, self._having_node)})
         selected = output_columns(self._source, items, texts, natural_columns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from muntin.errors import QueryError
@@ -54,7 +54,7 @@ def _query_text(steps: Steps) -> str:
         elif stream is None:
             raise ValueError(f"a query does not begin with {call}()")
         elif call in ("window", "aggregate", "apply", "join"):
-            text = _results_text(stream, remaining)
+            text = _results_text(stream, remaining)  # removes the steps that it writes
             if not remaining:
                 return text
             call, arguments = call_of(remaining.pop(0))
@@ -82,12 +82,12 @@ def _stream_of(step: Mapping[str, Any]) -> WrittenStream:
     for name, stream in streams.items():
         condition = stream.last_condition
         if condition is None:
-            selects.append(f"SELECT * FROM {stream.function_call(None)} AS {spell_name(name)}")
+            selects.append(f"SELECT * FROM {stream.function_call(window=None)} AS {spell_name(name)}")
         else:
-            function_call = stream.without_last_step().function_call(None)
+            function_call = stream.without_last_step().function_call(window=None)
             selects.append(f"SELECT * FROM {function_call} AS {spell_name(name)} WHERE {condition}")
-    first = next(iter(streams.values()))
-    return WrittenStream(f"({' UNION ALL '.join(selects)})", shared_keys=first.keys)
+    first_stream = next(iter(streams.values()))
+    return WrittenStream(f"({' UNION ALL '.join(selects)})", shared_keys=first_stream.keys)
 
 
 def _inner_stream(steps: Steps) -> WrittenStream:
@@ -142,8 +142,9 @@ def _results_text(stream: WrittenStream, remaining: Steps) -> str:
         call, arguments = call_of(remaining.pop(0))
     selection = _ResultSelection.pop_from(remaining)
     if call == "aggregate":
-        return _AggregateQuery(stream, window, clauses, arguments["modules"], selection).text()
-    return _operator_text(stream, window, clauses, arguments["operator"], selection)
+        query = _AggregateQuery(stream, window, clauses, modules=arguments["modules"], selection=selection)
+        return query.text()
+    return _operator_text(stream, window, clauses, operator=arguments["operator"], selection=selection)
 
 
 @dataclass(frozen=True)
@@ -184,11 +185,15 @@ class _ResultSelection:
         return "".join(self.conditions)
 
     def around(self, inner: str) -> str:
-        """Return the text of a query that selects from an inner query, given the text of that."""
+        """Return the text of a query that selects from another one.
+
+        Args:
+            inner: The text of the other query. Modules are called there, and here only their results are read.
+        """
         items = ["*"]
         if self.columns is not None:
-            items = [with_alias(over_modules(text, {}), name) for name, text in self.columns.items()]
-        where = f"\nWHERE {over_modules(self.condition, {})}" if self.conditions else ""
+            items = [with_alias(over_modules(text, calls={}), name) for name, text in self.columns.items()]
+        where = f"\nWHERE {over_modules(self.condition, calls={})}" if self.conditions else ""
         return f"SELECT {', '.join(items)}\nFROM (\n{inner}\n){where}"
 
 
@@ -225,7 +230,7 @@ def _operator_text(
             columns of an operator.
     """
     extent = "window" if window is not None else "lifetime"
-    items = [with_alias(over_modules(name, {}), name) for name in (*stream.keys, extent)]
+    items = [with_alias(over_modules(name, calls={}), name) for name in (*stream.keys, extent)]
     items.append(_module_call(operator))
     text = f"SELECT {', '.join(items)}{_from_text(stream, window)}{write_clauses(clauses)}"
     if selection.conditions or selection.columns is not None:
@@ -262,8 +267,8 @@ class _AggregateQuery:
         natural = {name: name for name in (*keys, extent, *self.modules)}
         columns = natural if self.selection.columns is None else self.selection.columns
         if self._is_plain(columns):
-            return self._text_of(columns, self.selection.conditions)
-        inner = self._text_of(natural, [])
+            return self._text_of(columns, has_conditions=True)
+        inner = self._text_of(natural, has_conditions=False)
         if self.selection.conditions or self.selection.columns is not None:
             return self.selection.around(inner)
         return inner
@@ -274,12 +279,13 @@ class _AggregateQuery:
         names_of_results = {*self.modules, *self.stream.keys, *NAMES_IN_SQL}
         return has_modules and names_of_results.issuperset(columns.values())
 
-    def _text_of(self, columns: Mapping[str, str], conditions: list[str]) -> str:
+    def _text_of(self, columns: Mapping[str, str], *, has_conditions: bool) -> str:
         """Return the text of a SELECT.
 
         Args:
             columns: The columns, expressions over the results by name.
-            conditions: The conditions of HAVING, over the results.
+            has_conditions: True if the conditions on the results stand in HAVING; False if a query around this one has
+                them.
         """
         calls = {name: _module_call(call) for name, call in self.modules.items()}
         items = [with_alias(over_modules(text, calls), name) for name, text in columns.items()]
@@ -287,9 +293,8 @@ class _AggregateQuery:
         if self.window is not None:
             group = [*map(spell_column, self.stream.keys), "window_start", "window_end"]
             text += f"\nGROUP BY {', '.join(group)}"
-        if conditions:
-            having = replace(self.selection, conditions=conditions).condition
-            text += f"\nHAVING {over_modules(having, calls)}"
+        if has_conditions and self.selection.conditions:
+            text += f"\nHAVING {over_modules(self.selection.condition, calls)}"
         return text + write_clauses(self.clauses)
 
 
@@ -309,5 +314,5 @@ def _module_call(call: Mapping[str, Any]) -> str:
     aggregate = aggregate_name(module, parameters)
     if aggregate is not None and columns:
         return f"{aggregate}({', '.join(columns)})"
-    named = [f"{spell_name(name)} => {spell_value(value)}" for name, value in parameters.items()]
-    return f"{module}({', '.join([*columns, *named])})"
+    words = [f"{spell_name(name)} => {spell_value(value)}" for name, value in parameters.items()]
+    return f"{module}({', '.join([*columns, *words])})"

@@ -76,7 +76,8 @@ def refuse_unread(source: SqlText, *nodes: Any) -> None:
         if names_read is not None:
             for name, part in node.args.items():
                 if part and name not in names_read:
-                    _refuse_part(source, node, name, part[0] if isinstance(part, list) else part)
+                    first_part = part[0] if isinstance(part, list) else part
+                    _refuse_part(source, node, name, first_part)
         alias = node.args.get("alias")
         if isinstance(alias, exp.TableAlias):
             refuse_unread(source, alias)
@@ -94,8 +95,8 @@ def _refuse_part(source: SqlText, node: Any, name: str, part: Any) -> None:
     Raises:
         SqlError: Always.
     """
-    place = part if isinstance(part, exp.Expression) else node
-    word = part if isinstance(part, str) else name.strip("_").replace("_", " ")
+    place = part if isinstance(part, exp.Expression) else node  # only a node has a place in the text
+    word = part if isinstance(part, str) else name.strip("_").replace("_", " ")  # such as NATURAL of a join
     fact = f"{word.upper()} is not read over streams"
     advice = "write it in the table: TABLE (SELECT ...)"
     if name in _REFUSED:
@@ -114,6 +115,7 @@ def refuse_groupings(source: SqlText, group: Any) -> None:
     Raises:
         SqlError: There are several groupings.
     """
+    # sqlglot has them among the keys, or apart from these, depending on how they are written.
     sets = [part for part in group.expressions if isinstance(part, _GROUPINGS)]
     has_sets = any(group.args.get(name) for name in ("rollup", "cube", "grouping_sets", "totals", "all"))
     if sets or has_sets:

@@ -19,7 +19,7 @@ def placed(text: str, error: Any) -> QueryError:
         return error
     source = SqlText(text)
     part = error.value if isinstance(error.value, str) else ""
-    start = source.place_of(part, 0, len(text))
+    start = source.place_of(part, low=0, high=len(text))  # None if the part is not in the text: then its beginning
     # The fact of an error about a row is its message without the part that failed: the caret shows that.
     message = str(getattr(error, "fact", "") or error)
     fact, advice = fact_and_advice(message)

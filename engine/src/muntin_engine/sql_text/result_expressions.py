@@ -32,8 +32,8 @@ def over_modules(text: str, calls: Mapping[str, str]) -> str:
         return calls[text]
     if text in NAMES_IN_SQL:
         return NAMES_IN_SQL[text]
-    # Calls of modules are not Spark's SQL, so they cannot be parsed. A name that cannot occur stands for each of them
-    # until the expression is written.
+    # Calls of modules are not Spark's SQL, so they cannot be parsed. So each name of a result is replaced by a mark,
+    # which is a name that cannot occur; and each mark by the call, once the expression is written.
     marks = {name: f"__{place}__" for place, name in enumerate(calls)}
     tree = parse_expression(text)
     for column in columns_in(tree):
@@ -49,10 +49,10 @@ def over_modules(text: str, calls: Mapping[str, str]) -> str:
 
 
 def over_streams(text: str, columns: Mapping[str, str]) -> str:
-    """Return an expression over the results of a join with the columns of its streams.
+    """Return an expression over the results of a join as one over its two streams.
 
     Args:
-        text: The expression.
+        text: The expression over the results.
         columns: The columns of the results by name, each as an expression over the two streams.
     """
     if text in columns:

@@ -53,7 +53,7 @@ def over_results(
         nodes_of_calls.update(id(part) for part in call.walk())
 
     # Each other column is replaced by its expression over the results.
-    text_by_name = WINDOW_COLUMNS if columns is None else columns
+    text_by_name = WINDOW_COLUMNS if columns is None else columns  # the names that do not stand for themselves
     for column in node.find_all(exp.Column):
         if id(column) in nodes_of_calls:
             continue
@@ -63,12 +63,13 @@ def over_results(
         name = name_node.name
         text = text_by_name.get(name.lower())
         if text is None and columns is None:
-            text = spell_name(name)
+            text = spell_name(name)  # any column of the results, as nobody says which there are
         if text is None:
             fact = f"{name} is neither a key nor an aggregate"
             raise source.error(column, fact, f"{closest(name, text_by_name)}\n{advice.format(name)}")
 
-        # Fields after the name of the column, such as `.start` after that of a window, stay as they are written.
+        # Fields after the name of the column, such as `.start` after that of a window, stay as they are written. An
+        # expression in the place of a name needs parentheses, unless it is the whole column of SELECT.
         _, name_end = span_of(name_node)
         _, column_end = span_of(column)
         fields = source.text[name_end:column_end]
@@ -117,14 +118,16 @@ class SelectItem:
         """
         is_named = self.is_module and bool(self.alias)
         for _, call in self.calls:
-            # An equal call has a result already. But a column that is a module alone has the result under its alias.
+            # An equal call has a result already, which serves this call too. But a column that is a module alone has
+            # the result under its alias, so an equal call under another name does not serve it.
             equal_name = next((name for name, other in modules.items() if other == call), None)
             needs_other_name = is_named and self.alias != equal_name
             if equal_name is not None and not needs_other_name:
                 self.names.append(equal_name)
                 continue
 
-            # The alias, or the name of the module, with a number if it is in use.
+            # The name is the alias, or else the name of the module; with a number if a result has that name, or if a
+            # column of SELECT will have it.
             short_name = call["module"].rpartition(".")[2]
             name = self.alias if is_named else short_name
             number = 1
@@ -158,7 +161,7 @@ class SelectItem:
 
 
 def output_columns(source: SqlText, items: list[SelectItem], texts: list[str], natural_columns: list[str]) -> Any:
-    """Return the columns of SELECT, expressions over the results by name.
+    """Return the columns of SELECT, expressions over the results by name; None if no selection is needed.
 
     Args:
         source: The text.
@@ -167,7 +170,7 @@ def output_columns(source: SqlText, items: list[SelectItem], texts: list[str], n
         natural_columns: The columns that results have without a selection: keys, window, and those of modules.
 
     Returns:
-        None if SELECT has just these columns in this order, so that no selection is needed.
+        None if SELECT has just the natural columns, in their order.
 
     Raises:
         SqlError: A column has no name, or two columns have the same.

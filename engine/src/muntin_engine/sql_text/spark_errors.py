@@ -67,7 +67,9 @@ def _position_of(error: Any, text: str) -> int | None:
     Spark names places in the SQL that it runs. That may be a part of the text alone, so the words at a place count more
     than its position.
     """
-    for context in getattr(error, "getQueryContext", list)() or ():
+    get_contexts = getattr(error, "getQueryContext", None)  # errors of Python code have no contexts
+    contexts = () if get_contexts is None else get_contexts() or ()
+    for context in contexts:
         fragment = _fragment(context)
         if not fragment:
             continue

@@ -103,10 +103,11 @@ class SqlText:
         if not searched_words:
             return None
         candidates = [word for word in self._words if low <= word.start and word.end <= high]
-        for first in range(len(candidates) - len(searched_words) + 1):
-            run = candidates[first : first + len(searched_words)]
-            if [word.text for word in run] == searched_words:
-                return run[0].start
+        count = len(searched_words)
+        for number in range(len(candidates) - count + 1):
+            successive_words = candidates[number : number + count]
+            if [word.text for word in successive_words] == searched_words:
+                return successive_words[0].start
         return None
 
     @cached_property
@@ -125,13 +126,14 @@ class SqlText:
             node: The node.
             changes: The nodes within it that are replaced, none of which is within another one, each with its new text.
         """
-        place, end = span_of(node)
+        position, end = span_of(node)
         new_text_by_span = sorted((span_of(part), new_text) for part, new_text in changes)
         edited = ""
+        # `edited` has the text up to `position`, changed.
         for (part_start, part_end), new_text in new_text_by_span:
-            edited += self.text[place:part_start] + new_text
-            place = part_end
-        return (edited + self.text[place:end]).strip()
+            edited += self.text[position:part_start] + new_text
+            position = part_end
+        return (edited + self.text[position:end]).strip()
 
 
 class Word(NamedTuple):

@@ -98,7 +98,7 @@ def value_of(node: Any, source: SqlText) -> Any:  # noqa: PLR0911  # each is a l
             return int(text) if text.isdigit() else float(text)
         case exp.Neg(this=inner):
             value = value_of(inner, source)
-            return f"-{value}" if isinstance(value, str) else -value
+            return f"-{value}" if isinstance(value, str) else -value  # a text is a length, such as `1 hour`
         case exp.Interval() | exp.Add():
             return _interval(node, source)
         case exp.VarMap():
@@ -165,13 +165,13 @@ def _signature(name: str) -> list[inspect.Parameter]:
     return list(inspect.signature(FUNCTIONS[name]).parameters.values()) if name in FUNCTIONS else []
 
 
-def _by_name(node: Any, name: str, places: list[Any], source: SqlText) -> dict[str, Any]:
-    """Return arguments by the names of their parameters.
+def _by_name(node: Any, name: str, positional: list[Any], source: SqlText) -> dict[str, Any]:
+    """Return arguments that have no names in the text, by the names of the parameters that they are for.
 
     Args:
         node: The node of the call.
         name: The name of the function.
-        places: The values of the arguments that the call has by place.
+        positional: The values of the arguments that the call has by position.
         source: The text.
 
     Raises:
@@ -179,11 +179,13 @@ def _by_name(node: Any, name: str, places: list[Any], source: SqlText) -> dict[s
     """
     parameters = _signature(name)
     if parameters and parameters[0].kind is inspect.Parameter.VAR_POSITIONAL:
-        return {parameters[0].name: places}
-    if len(places) > len(parameters):
-        fact = f"{name} takes {', '.join(part.name for part in parameters) or 'arguments by name'}"
+        return {parameters[0].name: positional}  # a parameter such as `*triggers`
+    if len(positional) > len(parameters):
+        expected = ", ".join(parameter.name for parameter in parameters) or "arguments by name"
+        fact = f"{name} takes {expected}"
         raise source.error(node, fact, f"write {name}(parameter => value)")
-    return dict(zip((part.name for part in parameters), places, strict=False))
+    names = [parameter.name for parameter in parameters]
+    return dict(zip(names, positional, strict=False))
 
 
 def name_of(node: Any) -> str:
@@ -258,18 +260,18 @@ def spell_call(name: str, arguments: Mapping[str, Any]) -> str:
         name: The name of the function.
         arguments: The arguments by name.
     """
-    # Arguments stand by place as long as each parameter has one, and the others by name.
+    # Arguments stand by position as long as each parameter has one, and the others by name.
     by_name = dict(arguments)
-    places: list[Any] = []
+    positional: list[Any] = []
     for parameter in _signature(name):
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-            places = list(by_name.pop(parameter.name, ()))
+            positional = list(by_name.pop(parameter.name, ()))
         elif parameter.name not in by_name or parameter.kind is inspect.Parameter.KEYWORD_ONLY:
             break
         else:
-            places.append(by_name.pop(parameter.name))
-    words = [spell_value(value) for value in places]
-    words += [f"{key} => {spell_value(value)}" for key, value in by_name.items()]
+            positional.append(by_name.pop(parameter.name))
+    words = [spell_value(value) for value in positional]
+    words += [f"{parameter_name} => {spell_value(value)}" for parameter_name, value in by_name.items()]
     return f"{name}({', '.join(words)})"
 
 

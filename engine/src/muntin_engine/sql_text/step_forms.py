@@ -24,7 +24,7 @@ def call_of(step: Mapping[str, Any]) -> tuple[str, Any]:
     """Return the name of the call that a step has as its only entry, and the arguments of the call by name.
 
     Args:
-        step: The step, in the form of `unpacked`.
+        step: The step, with all arguments by name: see `with_named_arguments`.
     """
     ((call, arguments),) = step.items()
     return call, arguments
@@ -91,6 +91,7 @@ class _Conversion(ABC):
         return value
 
     def _columns(self, columns: Any) -> list[Any]:
+        """Convert each of several columns."""
         return [self.column(column) for column in columns]
 
     def _module(self, call: Mapping[str, Any]) -> dict[str, Any]:

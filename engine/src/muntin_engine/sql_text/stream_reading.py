@@ -78,7 +78,7 @@ class ReadsQueries(Protocol):
         """Return True if Spark alone cannot run a tree, or what it reads."""
 
     def clauses(self, tree: Any) -> dict[str, Any]:
-        """Return the arguments that the clauses after a query are."""
+        """Return the arguments of `window` or `join` that the clauses after a query stand for."""
 
     def column(self, node: Any, alias: str) -> str:
         """Return an expression of columns of one stream."""
@@ -230,8 +230,8 @@ class _StreamReading:
             raise source.error(call.node, f"{call.name} is no window function", advice)
         self._parameters = () if self._function is None else self._function.parameters
         self._other_names = {} if self._function is None else dict(self._function.other_names)
-        self._places = [part for part in call.arguments if not isinstance(part, exp.Kwarg)]
-        self._named = self._arguments_by_name(part for part in call.arguments if isinstance(part, exp.Kwarg))
+        self._positional = [part for part in call.arguments if not isinstance(part, exp.Kwarg)]
+        self._by_name = self._arguments_by_name(part for part in call.arguments if isinstance(part, exp.Kwarg))
 
     def _arguments_by_name(self, arguments: Iterable[Any]) -> dict[str, Any]:
         """Return arguments by the names of their parameters, which the text may call as Flink does.
@@ -262,7 +262,8 @@ class _StreamReading:
         columns = self._pop_descriptor()
         steps, bases = read_events(stream_table.this, TimeColumns(columns, self._node))
 
-        # Arguments of events stand beside the table as clauses, or are arguments of the function.
+        # Arguments of events stand beside the table as clauses, or are arguments of the function, which
+        # `_window_arguments` adds. The steps after THEN are no arguments but calls on the events.
         event_arguments = self._arguments_of_table(stream_table, columns)
         window = self._window_arguments(event_arguments)
         steps += event_arguments.pop("then", [])
@@ -271,9 +272,9 @@ class _StreamReading:
             self._source.mark(base, self._node)
         follows_rows = self._function is None or self._function.by_rows  # windows of plugins are taken to do so
         return SqlStream(
-            steps,
-            bases,
-            window,
+            steps=steps,
+            bases=bases,
+            window=window,
             by_rows=window is not None and follows_rows,
             function=self._name.upper(),
             node=self._node,
@@ -286,10 +287,10 @@ class _StreamReading:
         Raises:
             SqlError: There is no `TABLE` argument.
         """
-        if self._places and "data" not in self._named:
-            argument = self._places.pop(0)
+        if self._positional and "data" not in self._by_name:
+            argument = self._positional.pop(0)
         else:
-            argument = _unnamed(self._named.pop("data", None))
+            argument = _unnamed(self._by_name.pop("data", None))
         if not isinstance(argument, StreamTable):
             advice = f"write {self._name}(TABLE rides, DESCRIPTOR(leaves), ...)"
             raise self._source.error(argument or self._node, f"{self._name} reads a table", advice)
@@ -304,13 +305,13 @@ class _StreamReading:
         Raises:
             SqlError: Another argument stands before the DESCRIPTOR.
         """
-        if any(map(_is_descriptor, self._places[1:])):
-            fact = f"{text_of(self._places[0])} stands before the DESCRIPTOR"
+        if any(map(_is_descriptor, self._positional[1:])):
+            fact = f"{text_of(self._positional[0])} stands before the DESCRIPTOR"
             advice = "several keys stand in parentheses: TABLE rides PARTITION BY (station, city)"
-            raise self._source.error(self._places[0], fact, advice)
-        if self._places and _is_descriptor(self._places[0]):
-            return list(self._places.pop(0).expressions)
-        descriptor = _unnamed(self._named.pop("timecol", None))
+            raise self._source.error(self._positional[0], fact, advice)
+        if self._positional and _is_descriptor(self._positional[0]):
+            return list(self._positional.pop(0).expressions)
+        descriptor = _unnamed(self._by_name.pop("timecol", None))
         return [] if descriptor is None else list(descriptor.expressions)
 
     def _arguments_of_table(self, stream_table: Any, columns: list[Any]) -> dict[str, Any]:
@@ -325,29 +326,31 @@ class _StreamReading:
             arguments["key"] = [column_of(key) for key in stream_table.args["keys"]]
         if order := stream_table.args.get("order"):
             arguments["order"] = _row_order(order)
-        time = name_of(columns[0]) if columns else ""
+        time = name_of(columns[0]) if columns else ""  # a WATERMARK clause may name the column of the times
         return arguments | read_clauses(stream_table.args.get("clauses") or (), self._source, time)
 
     def _window_arguments(self, event_arguments: dict[str, Any]) -> dict[str, Any] | None:
         """Return the windows as data; None for a stream without windows.
 
+        Arguments by name that are of `events` are added to `event_arguments`.
+
         Args:
-            event_arguments: The arguments of `events` so far; those that the function has by name are added.
+            event_arguments: The arguments of `events` so far, which are changed.
 
         Raises:
             SqlError: An argument is unknown, given twice, or one too many.
         """
         # Arguments by place are of the windows.
-        if len(self._places) > len(self._parameters):
+        if len(self._positional) > len(self._parameters):
             fact = f"{self._name} takes {', '.join(self._parameters) or 'no more'} after the DESCRIPTOR"
             advice = f"other arguments have names: {', '.join(EVENT_ARGUMENTS)}"
-            raise self._source.error(self._places[len(self._parameters)], fact, advice)
+            raise self._source.error(self._positional[len(self._parameters)], fact, advice)
         window: dict[str, Any] = {}
-        for parameter, argument in zip(self._parameters, self._places, strict=False):
+        for parameter, argument in zip(self._parameters, self._positional, strict=False):
             window[parameter] = value_of(argument, self._source)
 
         # Arguments by name are of the windows or of events.
-        for parameter, argument in self._named.items():
+        for parameter, argument in self._by_name.items():
             written_name = argument.this.name.lower()
             if parameter in window:
                 fact = f"{written_name} is given by its place already"
@@ -365,12 +368,20 @@ class _StreamReading:
         return {"kind": self._function.window if self._function else self._name, **window}
 
     def _is_of_windows(self, parameter: str) -> bool:
-        """Return True if windows may have a parameter of this name; those of plugins are not known here, so any."""
+        """Return True if the windows may have a parameter of this name.
+
+        Windows of a plugin may have any parameter, as these are not known here.
+        """
         is_of_plugin = self._function is None and not self._is_events
         return is_of_plugin or parameter in self._parameters or parameter in _ROW_WINDOW_ARGUMENTS
 
     def _event_argument(self, name: str, value: Any) -> Any:
-        """Return an argument of `events` as data: a column as its text, anything else as a value."""
+        """Return an argument of `events` as data: a column as its text, anything else as a value.
+
+        Args:
+            name: The name of the argument, one of `EVENT_ARGUMENTS`.
+            value: The node of the argument, without its name.
+        """
         if name == "order":
             return _row_order(value)
         return column_of(value) if EVENT_ARGUMENTS[name] == "column" else value_of(value, self._source)
@@ -400,7 +411,7 @@ def times_of(times: TimeColumns, source: SqlText) -> dict[str, str]:
     if len(names) == 2:
         return {"start": names[0], "end": names[1]}
     fact = "no time column is named" if not names else f"{len(names)} time columns are named"
-    node = times.columns[2] if names else times.node
+    node = times.columns[2] if names else times.node  # the first column that is one too many
     raise source.error(node, fact, "write DESCRIPTOR(leaves), or DESCRIPTOR(leaves, returns)")
 
 

@@ -11,7 +11,7 @@ from muntin_engine.sql_text.sql_values import spell_name, spell_value
 from muntin_engine.sql_text.step_forms import Steps, call_of
 from muntin_engine.sql_text.stream_reading import EVENT_ARGUMENTS
 from muntin_engine.sql_text.then_steps import write_then_step
-from muntin_engine.sql_text.window_functions import EVENTS, spell_windows
+from muntin_engine.sql_text.window_functions import EVENTS, WindowCall, spell_windows
 
 
 @dataclass(frozen=True)
@@ -70,20 +70,20 @@ class WrittenStream:
         Raises:
             ValueError: SQL cannot express a step or an argument, which the message names.
         """
-        name: str = EVENTS
-        places: list[Any] = []
-        named: dict[str, Any] = {}
+        call = WindowCall(EVENTS, positional=[], by_name={})
         if window is not None:
-            parameters = {name: value for name, value in window.items() if name != "kind"}
-            name, places, named = spell_windows(window["kind"], parameters)
-        arguments = [self._table(), *self._descriptor(), *map(spell_value, places)]
-        arguments += [f"{parameter.upper()} => {spell_value(value)}" for parameter, value in named.items()]
+            parameters = {parameter: value for parameter, value in window.items() if parameter != "kind"}
+            call = spell_windows(window["kind"], parameters)
+
+        # The table and its times, the arguments of the windows, then those of the events.
+        arguments = [self._table(), *self._descriptor(), *map(spell_value, call.positional)]
+        arguments += [f"{parameter.upper()} => {spell_value(value)}" for parameter, value in call.by_name.items()]
         for parameter, value in self.base.items():
             if parameter in EVENT_ARGUMENTS and parameter != "order":  # ORDER BY stands beside the table
                 is_column = EVENT_ARGUMENTS[parameter] == "column"
                 spelled = spell_column(value) if is_column else spell_value(value)
                 arguments.append(f"{parameter.upper()} => {spelled}")
-        return f"{name}({', '.join(arguments)})"
+        return f"{call.function}({', '.join(arguments)})"
 
     def _descriptor(self) -> list[str]:
         """Return DESCRIPTOR with the columns of times; nothing for the results of a query, which have their windows."""

@@ -34,6 +34,7 @@ def read_then_steps(clause: Any, source: SqlText) -> Iterator[dict[str, Any]]:
         call = read_call(part, source)
         if call is None:
             raise source.error(part, f"{text_of(part)} is no call", "write THEN shift(INTERVAL '1' HOUR)")
+        # Advice, if the call is none that can stand here. `select` takes any number of names.
         advice = ""
         if call.name not in STEPS:
             advice = closest(call.name, STEPS)
@@ -65,12 +66,14 @@ def write_then_step(call: str, arguments: Mapping[str, Any]) -> str:
     """
     if call not in STEPS:
         raise ValueError(f"{call}() of a stream has no clause")
+    # Arguments by place; the names of columns to keep come after these.
     words: list[str] = []
     for name in STEPS[call]:
         if arguments.get(name) is not None:
             words.append(spell_value(arguments[name]))
     words += map(spell_name, arguments.get("names") or ())
 
+    # The others by name, and computed columns by the names that they get.
     by_name = {name: value for name, value in arguments.items() if name not in ("names", "columns", *STEPS[call])}
     by_name |= arguments.get("columns", {})
     words += [f"{spell_name(name)} => {spell_value(value)}" for name, value in by_name.items()]

@@ -198,7 +198,9 @@ class TimeBounds:
             case exp.Column():
                 is_left = _is_time(node, self.left)
                 is_right = _is_time(node, self.right)
-                return _TimeSum(left=int(is_left), right=int(is_right)) if is_left or is_right else None
+                if not is_left and not is_right:
+                    return None  # a column that is no time
+                return _TimeSum(left=int(is_left), right=int(is_right))
             case exp.Interval():
                 return _TimeSum(microseconds=ticks(value_of(node, self.source)))
             case exp.Literal(is_string=False):
@@ -212,7 +214,9 @@ class TimeBounds:
                 second = self._sum(node.expression)
                 if first is None or second is None:
                     return None
-                return first.plus(second if isinstance(node, exp.Add) else second.negated())
+                if isinstance(node, exp.Sub):
+                    second = second.negated()
+                return first.plus(second)
         return None
 
     def _included(self, bound: _Bound, *, is_time: bool, inwards: int) -> int | Decimal:

@@ -64,13 +64,13 @@ class WindowCall(NamedTuple):
 
     Attributes:
         function: The name of the function; the kind of the windows if SQL has no function for them.
-        places: The values of the arguments by place.
-        named: The values of the arguments by name.
+        positional: The values of the arguments that stand without a name, in order.
+        by_name: The values of the arguments by name.
     """
 
     function: str
-    places: list[Any]
-    named: dict[str, Any]
+    positional: list[Any]
+    by_name: dict[str, Any]
 
 
 def spell_windows(window: str, parameters: Mapping[str, Any]) -> WindowCall:
@@ -82,13 +82,13 @@ def spell_windows(window: str, parameters: Mapping[str, Any]) -> WindowCall:
     """
     name = _BY_WINDOW.get(window)
     if name is None:
-        return WindowCall(window, [], dict(parameters))
+        return WindowCall(window, positional=[], by_name=dict(parameters))
 
-    # Arguments stand by place up to the first one that is missing or is no plain value, such as a policy.
-    named = dict(parameters)
-    places: list[Any] = []
+    # Arguments stand without a name up to the first one that is missing or is no plain value, such as a policy.
+    by_name = dict(parameters)
+    positional: list[Any] = []
     for parameter in FUNCTIONS[name].parameters:
-        if parameter not in named or not isinstance(named[parameter], str | int | float):
+        if parameter not in by_name or not isinstance(by_name[parameter], str | int | float):
             break
-        places.append(named.pop(parameter))
-    return WindowCall(name, places, named)
+        positional.append(by_name.pop(parameter))
+    return WindowCall(name, positional, by_name)

@@ -184,8 +184,8 @@ def times_of(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray) -> Ro
     new_end = as_ticks(batch.column("new_end")) if "new_end" in names else nulls
     if input_task.plan_input.incoming_lifetimes == "point":
         end = pc.add(start, arrow_scalar(1))
-    if not input_task.columns.has_changes:
-        return RowTimes(start, end.fill_null(arrow_scalar(INFINITY)), nulls)
+    if not input_task.columns.has_changes:  # all rows are insertions
+        return RowTimes(start=start, end=end.fill_null(arrow_scalar(INFINITY)), new_end=nulls)
 
     is_insertion = arrow_array(kind == INSERT)
     is_retraction = arrow_array(kind == RETRACT)

@@ -67,7 +67,7 @@ def read_bucket_rows(task: TaskPayload, blobs_by_input: Sequence[Iterable[bytes]
     """
     bucket_rows = BucketRows()
     changes_by_key: dict[Hashable, tuple[Key, list[InputChange]]] = {}
-    # Arrays, structs and maps cannot be hashed, and a NaN does not equal itself.
+    # Arrays, structs and maps cannot be hashed, and a NaN does not equal itself: such keys are frozen to look them up.
     has_plain_keys = not any(pa.types.is_nested(key) or pa.types.is_floating(key) for key in task.keys)
     rows_by_key = _sorted_by_key if has_plain_keys else _with_frozen_keys
     for input_task, blobs in zip(task.inputs, blobs_by_input, strict=True):
@@ -75,7 +75,7 @@ def read_bucket_rows(task: TaskPayload, blobs_by_input: Sequence[Iterable[bytes]
         for blob in blobs:
             rows, rejected = split_problems(input_task, from_blob(blob))
             bucket_rows.rejected += rejected
-            if input_task.tracker.policy.by_key:
+            if input_task.tracker.policy.by_key:  # under other policies punctuation of a key is a problem of its row
                 rows, watermarks = _split_key_watermarks(input_task, rows)
                 key_watermarks += watermarks
             for lookup, key, changes in rows_by_key(input_task, rows):
@@ -113,14 +113,14 @@ def _sorted_by_key(input_task: InputTask, table: pa.Table) -> Iterator[KeyRows]:
     is_first[0] = True
     for column_codes in codes:
         is_first[1:] |= np.diff(column_codes[order]) != 0
-    firsts = np.flatnonzero(is_first)  # the place of the first row of each key
+    first_places = np.flatnonzero(is_first)  # of the first row of each key
 
     table = table.take(arrow_array(order))
     changes = list(changes_of(table, input_task.payload_names, input_task.side))
     keys: list[Key] = [()]  # a query without key columns has one key
     if names:
-        keys = tuples_of(table.select(names).take(arrow_array(firsts)), names)
-    bounds = pairwise([*firsts.tolist(), len(changes)])
+        keys = tuples_of(table.select(names).take(arrow_array(first_places)), names)
+    bounds = pairwise([*first_places.tolist(), len(changes)])
     for key, (start, stop) in zip(keys, bounds, strict=True):
         yield KeyRows(lookup=key, key=key, changes=changes[start:stop])
 

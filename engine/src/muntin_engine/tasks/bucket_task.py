@@ -35,7 +35,7 @@ def run_bucket(
     cells: Cells,
     arrivals: BucketArrivals,
     origin: Origin | None = None,
-    was_idle: Callable[[int], bool] = lambda first: False,
+    was_idle: Callable[[int], bool] = lambda first_batch: False,
 ) -> Iterator[OutputBlob]:
     """Evaluate a micro-batch for one bucket: yield the rows of its outputs, and the values of its metrics.
 
@@ -46,12 +46,12 @@ def run_bucket(
         arrivals: The rows, partial states and reports that arrive at the bucket in the micro-batch.
         origin: The query, bucket and micro-batch that are written with each cell; None where there are no
             micro-batches.
-        was_idle: Returns, given the number of a micro-batch, whether the bucket was evaluated neither in this one nor
-            in a later one. So a state that is older than the micro-batch before is told from one that was restored.
+        was_idle: Returns, given the number of a micro-batch, whether the bucket was evaluated neither in that one nor
+            in any later one. If so, an old state is the right one; if not, it was restored from an old checkpoint.
 
     Raises:
         ModuleFailedError: A module raised an exception.
-        StateError: The state is damaged, or it is not the one that the micro-batch before left for this bucket.
+        StateError: The state is damaged, or it is not the state that the bucket had after its last micro-batch.
     """
     checked_cells = CheckedCells(cells, f"bucket {bucket}", origin, was_idle)
     with windows_in_words(task.plan.words), overseen(task.worker, task.plan.axis):
@@ -96,7 +96,7 @@ class BucketTask:
     def _batch(self, arrivals: BucketArrivals, rows: BucketRows) -> BucketBatch:
         """Return the batch for the evaluator, after completing the reports on the inputs.
 
-        Each gets the watermarks of single keys, which came among the rows.
+        Each report gets the watermarks of single keys, which came among the rows.
         """
         for report, key_watermarks in zip(arrivals.reports, rows.key_watermarks, strict=True):
             report.key_watermarks = key_watermarks

@@ -45,7 +45,7 @@ def with_changed_lifetimes(input_task: InputTask, rows: BatchRows) -> ChangedRow
     """
     without_lifetime = 0
     unchanging = 0
-    for rule in input_task.plan_input.rules:
+    for rule in input_task.plan_input.rules:  # there is a rule for each source that was a stream of its own
         if not rule.lifetime_changes:
             continue
         is_of_source = flags(pc.equal(rows.batch.column("source"), arrow_scalar(rule.source)))
@@ -61,42 +61,47 @@ def with_changed_lifetimes(input_task: InputTask, rows: BatchRows) -> ChangedRow
     return ChangedRows(rows, without_lifetime, unchanging)
 
 
-def _changed_rows(changes: LifetimeChanges, rows: BatchRows) -> ChangedRows:
+def _changed_rows(lifetime_changes: LifetimeChanges, rows: BatchRows) -> ChangedRows:
     """Change the lifetimes of a batch; rows with a problem stay as they came.
 
     A revision that no longer changes anything is left out, and so is an event that has no lifetime any more.
 
     Cost: a few vectorised passes for each change; a call in Python for each row of punctuation.
     """
+    # `CHANGES` lists events first, then punctuation, then rows that have no time on the axis.
     is_good = rows.is_good
     is_event = is_good & (rows.kind < PUNCTUATE_KEY)
     is_punctuation = is_good & ~is_event & (rows.kind <= PUNCTUATE) & flags(rows.times.start.is_valid())
 
-    previous = _lifetimes_of(rows, np.flatnonzero(is_event))
-    lifetimes = previous
-    for change in changes.changes:
+    old_lifetimes = _lifetimes_of(rows, np.flatnonzero(is_event))
+    lifetimes = old_lifetimes
+    for change in lifetime_changes.changes:
         lifetimes, length = _with_length(change, lifetimes, rows.batch)
         lifetimes = on_arrays(change, length).apply(lifetimes)
 
-    # A revision changes nothing if its old and its new end have become the same; one without an old end may.
+    # A revision changes nothing if its old and its new end have become the same. If it does not say its old end, it may
+    # change something, and stays.
     changes_something = lifetimes.is_insertion | ~lifetimes.is_end_known | (lifetimes.end != lifetimes.new_end)
     lifetimes = lifetimes.take(changes_something)
     # A change may turn a row into two, the second of which lies behind all others: bring them next to each other.
     lifetimes = lifetimes.take(np.argsort(lifetimes.row, kind="stable"))
 
-    is_left_out = ~np.isin(previous.row, lifetimes.row)
-    without_lifetime = np.count_nonzero(is_left_out & previous.is_insertion)
-    unchanging = np.count_nonzero(is_left_out & ~previous.is_insertion)
+    is_left_out = ~np.isin(old_lifetimes.row, lifetimes.row)
+    without_lifetime = np.count_nonzero(is_left_out & old_lifetimes.is_insertion)
+    unchanging = np.count_nonzero(is_left_out & ~old_lifetimes.is_insertion)
 
-    # Each lifetime gets a row of its own: a row with two is repeated, and one without any is left out.
+    # Each lifetime gets a row of its own: a row with two lifetimes is repeated, and an event without any is left out.
+    # `origins` has, for each new row, the place of the row that it is made of.
     origins = np.sort(np.concatenate([np.flatnonzero(~is_event), lifetimes.row]))
-    new_rows = _with_lifetimes(rows.take(origins), np.flatnonzero(is_event[origins]), lifetimes)
-    new_rows = _with_watermarks(new_rows, np.flatnonzero(is_punctuation[origins]), changes)
+    event_places = np.flatnonzero(is_event[origins])
+    punctuation_places = np.flatnonzero(is_punctuation[origins])
+    new_rows = _with_lifetimes(rows.take(origins), event_places, lifetimes)
+    new_rows = _with_watermarks(new_rows, punctuation_places, lifetime_changes)
     return ChangedRows(new_rows, int(without_lifetime), int(unchanging))
 
 
 def _lifetimes_of(rows: BatchRows, places: IntArray) -> LifetimeArrays:
-    """Return the lifetimes of the rows at places; values under nulls are unspecified."""
+    """Return the lifetimes of the rows at places; where a row has no such time, 0 stands in its place."""
     return LifetimeArrays(
         row=places,
         kind=rows.kind[places],

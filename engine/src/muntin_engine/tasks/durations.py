@@ -72,7 +72,7 @@ class Durations:
             return {}
         durations = self._read_and_reset()
         for data in packed:
-            durations = durations + np.frombuffer(data, _WIRE)  # in the same order: stages, then modules
+            durations = durations + np.frombuffer(data, _WIRE)  # all are in one order: stages, then modules
         names = list(_STAGE_METRICS)
         names += [module_metric(module.metric_label) for module in self._task.plan.modules]
         microseconds = durations // 1000

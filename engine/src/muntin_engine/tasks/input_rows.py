@@ -95,7 +95,7 @@ def _is_sent(input_task: InputTask, kind: IntArray, is_good: BoolArray, is_filte
     Rows of no key are only reported. Bad rows are sent for the side output, unless the query filters them. Filtered
     events are sent only if the input keeps them, and only those that are good.
     """
-    is_of_key = kind < PUNCTUATE_KEYS
+    is_of_key = kind < PUNCTUATE_KEYS  # the kinds of rows of a single key come first among the numbers of kinds
     is_sent: BoolArray = is_of_key | ~is_good
     if input_task.plan_input.keeps_filtered:
         return is_sent & (~is_filtered | is_good)
@@ -176,7 +176,8 @@ def _marked_columns(
         has_payload |= flags(columns[name].is_valid())  # a retraction may repeat the payload
     is_blank = arrow_array(has_payload & ~meets_conditions)
 
-    # Of two samples at one time the last one holds, and a filtered sample may be that one: its order is still needed.
+    # Of two samples at one time the last one holds, and a filtered sample may be that one: its order is still needed,
+    # so the columns of the order keep their values.
     order_places: set[int | None] = set()
     if input_task.plan_input.has_samples:
         order_places = {input_task.plan_input.order, *input_task.plan_input.then_by}
@@ -198,7 +199,7 @@ def _count_unaccepted(input_task: InputTask, columns: dict[str, pa.Array], is_ca
     """
     labels = input_task.query.labels_of_skipping_modules
     is_unaccepted = {label: np.zeros(len(is_candidate), np.bool_) for label in labels}
-    for read in input_task.reads:
+    for read in input_task.reads:  # each is a column that a module reads
         is_null = forbidden_nulls(columns[f"i{read.place}"], read.field)
         if read.sources:  # the module does not read rows of other sources
             is_null &= flags(pc.is_in(columns["source"], arrow_array(read.sources, columns["source"].type)))

@@ -235,6 +235,7 @@ class _ArrayAlignment(ArrayChange):
         last_tick = np.where(is_open, start, end - 1)  # an open end stays open, whatever is computed from its start
         periods = self.change.grid.periods
         grid = self._unit_grid()
+        # + 1, as a window that starts at the last tick itself has the event too.
         windows = grid.last_starting_before(numbers_at(periods, last_tick) + 1)
         window_end = ticks_of(periods, grid.start(windows) + self._window_length(grid))
         return np.where(is_open, INFINITY, window_end)
@@ -274,7 +275,8 @@ class _ArrayEndPoints(ArrayChange):
         had_point = is_revision & lifetimes.is_end_known & (old_end > lifetimes.start) & (old_end != INFINITY)
         has_point = (new_end > lifetimes.start) & (new_end != INFINITY)
         is_same_point = had_point & has_point & (old_end == new_end)
-        # Which point does the revision move? It must say its old end, unless revisions repeat the whole event.
+        # A revision must say its old end, so that the point there is retracted; if not, it gets a problem. Where
+        # revisions repeat the whole event, one without an old end retracts nothing, and only inserts its new point.
         is_unknown = is_revision & ~lifetimes.is_end_known & (not self.change.is_repeated)
 
         losing_point = lifetimes.take(np.flatnonzero((had_point & ~is_same_point) | is_unknown))
@@ -288,7 +290,7 @@ class _ArrayEndPoints(ArrayChange):
             kind=np.full(len(lifetimes.kind), RETRACT, lifetimes.kind.dtype),
             start=lifetimes.end,
             end=lifetimes.end + 1,
-            new_end=lifetimes.end,
+            new_end=lifetimes.end,  # a new end at the start deletes the point
         )
         retractions = retractions.with_problem(NO_OLD_END, ~lifetimes.is_end_known)
         return retractions.with_problem(CHANGED_TOO_FAR, lifetimes.is_end_known & _is_far(lifetimes.end + 1))

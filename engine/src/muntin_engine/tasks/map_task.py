@@ -63,7 +63,7 @@ def rows_at_once(task: TaskPayload) -> int:
 
 
 class MapTask:
-    """The map side of a query in one task. It is handed batches of rows; those of several queries may take turns.
+    """The map side of a query in one task. It is handed batches of rows; several queries may take turns at this.
 
     Attributes:
         durations: The durations of its stages.
@@ -129,7 +129,7 @@ class MapTask:
 
     @stage("distribute")
     def _read(self, input_task: InputTask, batch: pa.RecordBatch) -> InputRows:
-        """Read the rows of one input, and the names of the signals among them."""
+        """Read the rows of one input, and add the names of the signals among them to those that the task reports."""
         if "signal" in batch.schema.names:
             self._signals |= signals_in(batch)
         return read_rows(input_task, batch)
@@ -181,15 +181,16 @@ def row_blobs(task: TaskPayload, rows: pa.Table, side: int) -> Iterator[pa.Recor
     Args:
         task: The query.
         rows: The rows of one input.
-        side: The place of the input.
+        side: The place of the input among those of the query.
     """
-    buckets: list[int] = []
+    bucket_ids: list[int] = []
     blobs: list[bytes] = []
-    for place, bucket_rows in by_bucket(rows, task.key_names, task.plan.buckets):
-        buckets.append(task.buckets[place])
+    for bucket, bucket_rows in by_bucket(rows, task.key_names, task.plan.buckets):
+        # `bucket` counts from 0 in each query; queries that share a pass have different ids of buckets.
+        bucket_ids.append(task.buckets[bucket])
         blobs.append(to_blob(bucket_rows))
-    if buckets:
-        yield exchange_batch(task, buckets, {"rows": blobs}, side)
+    if bucket_ids:
+        yield exchange_batch(task, bucket_ids, {"rows": blobs}, side)
 
 
 def lifted_blobs(task: TaskPayload, lifter: LiftsRows, rows: pa.Table, side: int) -> Iterator[pa.RecordBatch]:
@@ -199,13 +200,13 @@ def lifted_blobs(task: TaskPayload, lifter: LiftsRows, rows: pa.Table, side: int
         task: The query.
         lifter: The evaluator that merges rows into partial states.
         rows: The rows of one input.
-        side: The place of the input.
+        side: The place of the input among those of the query.
 
     Raises:
         ModuleFailedError: A module raised an exception.
     """
     problems = rows.column("problem")
-    if problems.null_count < len(problems):
+    if problems.null_count < len(problems):  # bad rows are not lifted: they travel as rows, to the side output
         yield from row_blobs(task, rows.filter(pc.is_valid(problems)), side)
         rows = rows.filter(pc.is_null(problems))
     with without_collector(), windows_in_words(task.plan.words):

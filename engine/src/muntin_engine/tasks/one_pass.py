@@ -74,6 +74,7 @@ def distribute_to_all(
             if not rows.num_rows:
                 continue
             with overseen(task.worker, task.plan.axis):
+                # Nothing is yielded in this block, in which all errors and traces count as those of this query.
                 blobs = list(map_task.process(rows))
             yield from blobs
     for task, map_task in zip(tasks, map_tasks, strict=True):

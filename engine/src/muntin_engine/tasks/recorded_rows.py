@@ -12,6 +12,7 @@ import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -182,7 +183,7 @@ class RecordedRows:
     def _write(self, batch: pa.RecordBatch) -> None:
         """Write the rows of the recorded keys.
 
-        Each gets its place among all rows of the task, if rows of other keys are left out between them.
+        If only some keys are recorded, the column `nth` has the place of each row among all rows of the task.
         """
         if self._keys is not None:
             places = range(self._row_count, self._row_count + len(batch))
@@ -233,6 +234,9 @@ def is_of_keys(batch: pa.RecordBatch, keys: Sequence[tuple[Any, ...]]) -> pa.Arr
             column = batch.column(f"k{place}")
             if value is None:
                 is_of_key &= flags(column.is_null())
+                continue
+            if isinstance(value, float) and isnan(value):  # a key like any other, though it equals nothing
+                is_of_key &= flags(pc.is_nan(column))
                 continue
             is_of_key &= flags(pc.equal(column, arrow_scalar(value).cast(column.type)))
         is_recorded |= is_of_key

@@ -67,6 +67,7 @@ def progress_of(input_task: InputTask, rows: GoodRows) -> Progress:
         rows_of_no_source = rows.where(flags(rows.source.is_null()))
     is_event = rows.kind < PUNCTUATE_KEY
     latest_end = max(_latest(rows.end[is_event]), _latest(rows.new_end[is_event]))
+    # Punctuation beyond all times ends the stream, which is said by the watermark: it is no tick on the axis.
     is_punctuation = (rows.kind >= PUNCTUATE_KEY) & (rows.kind <= PUNCTUATE) & (rows.start < LATEST)
     latest_punctuation = int(rows.start[is_punctuation].max(initial=EARLIEST))
     return Progress(
@@ -143,17 +144,17 @@ def _observation(source: str | None, rows: GoodRows, starts_kept: int) -> Observ
     )
 
 
-def patterns_of(input_task: InputTask, marks: pa.Table) -> Iterator[CompletePattern]:
+def patterns_of(input_task: InputTask, punctuation: pa.Table) -> Iterator[CompletePattern]:
     """Yield the pattern of keys that each row of punctuation declares complete, with the time up to which it does.
 
     A pattern has a condition for each key column; see `_conditions`.
 
     Args:
         input_task: The input.
-        marks: The rows of punctuation.
+        punctuation: The rows of punctuation.
     """
-    conditions_by_column = [_conditions(marks, place) for place in range(len(input_task.query.keys))]
-    ticks = marks.column("start").to_pylist()
+    conditions_by_column = [_conditions(punctuation, place) for place in range(len(input_task.query.keys))]
+    ticks = punctuation.column("start").to_pylist()
     for number, tick in enumerate(ticks):
         pattern = [column_conditions[number] for column_conditions in conditions_by_column]
         is_end = tick >= LATEST  # punctuation beyond all times: no row of these keys will follow
@@ -164,19 +165,19 @@ _ANY_VALUE: Final[Condition] = ()
 """The condition that every value of a key column meets."""
 
 
-def _conditions(marks: pa.Table, place: int) -> list[Condition]:
+def _conditions(punctuation: pa.Table, place: int) -> list[Condition]:
     """Return the condition of each row of punctuation on one key column.
 
     It is `(value,)` if the row names a value, `(low, high)` if it names a range, and empty if it names neither.
 
     Args:
-        marks: The rows of punctuation.
+        punctuation: The rows of punctuation.
         place: The place of the key column.
     """
     conditions: list[Condition] = []
-    values = _canonical_values(marks, f"k{place}")
-    lows = _canonical_values(marks, f"low{place}")
-    highs = _canonical_values(marks, f"high{place}")
+    values = _canonical_values(punctuation, f"k{place}")
+    lows = _canonical_values(punctuation, f"low{place}")
+    highs = _canonical_values(punctuation, f"high{place}")
     for value, low, high in zip(values, lows, highs, strict=True):
         if value is not None:
             conditions.append((value,))
@@ -187,11 +188,11 @@ def _conditions(marks: pa.Table, place: int) -> list[Condition]:
     return conditions
 
 
-def _canonical_values(marks: pa.Table, name: str) -> list[object]:
+def _canonical_values(punctuation: pa.Table, name: str) -> list[object]:
     """Return the values of a column in the form in which equal keys are written alike; nulls if there is no column."""
-    if name not in marks.column_names:
-        return [None] * len(marks)
-    values: list[object] = canonical(marks.column(name).to_pylist())
+    if name not in punctuation.column_names:
+        return [None] * len(punctuation)
+    values: list[object] = canonical(punctuation.column(name).to_pylist())
     return values
 
 
@@ -203,5 +204,6 @@ def signals_in(batch: pa.RecordBatch) -> frozenset[str]:
     if not {"signal", "change"} <= set(batch.schema.names):
         return frozenset()
     is_signal = pc.fill_null(pc.equal(batch.column("change"), arrow_scalar(CHANGES[SIGNAL])), arrow_scalar(False))
+    # Rows whose name is null or unreadable are rejected as bad rows.
     names = pc.unique(pc.drop_null(batch.column("signal").filter(is_signal)))
     return frozenset(names.filter(arrow_array(~unreadable(names))).to_pylist())

@@ -56,7 +56,7 @@ UNDECLARED_SOURCE: Final = 7
 UNDECLARED_PUNCTUATION: Final = 8
 UNREADABLE_VALUE: Final = 9
 
-# Those of changed lifetimes.
+# The problems of changed lifetimes.
 CHANGED_TOO_FAR: Final = 10
 NO_OLD_END: Final = 11
 NO_LENGTH: Final = 12
@@ -144,7 +144,7 @@ def _are_good_insertions(input_task: InputTask, batch: pa.RecordBatch, times: Ro
     Cost: a quarter of a look at each row; it settles nearly all batches.
     """
     if not len(batch) or times.start.null_count or input_task.tracker.sources:
-        return False
+        return False  # an empty batch has no extremes, and a source has to be compared in each row
     first_start, last_start = pc.min_max(times.start).values()
     first_end, last_end = pc.min_max(times.end).values()
     if min(first_start.as_py(), first_end.as_py()) <= -LATEST or max(last_start.as_py(), last_end.as_py()) >= LATEST:

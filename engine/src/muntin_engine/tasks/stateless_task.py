@@ -47,11 +47,11 @@ def run_task(
             blobs = stateless_task.process(batch)
         except ModuleFailedError:
             if row_file is not None:  # a reader of the recording looks for the rows that led to the failure
-                row_file.finish([stateless_task.report()], ())
+                row_file.finish([stateless_task.report()], signals=())
             raise
         yield from blobs
     if row_file is not None:
-        row_file.finish([stateless_task.report()], ())
+        row_file.finish([stateless_task.report()], signals=())  # without windows there are no triggers to signal to
     for name, value in stateless_task.metrics().items():
         yield OutputBlob(name, value)
 
@@ -137,7 +137,8 @@ class StatelessEvaluation:
         return PackedReport(self._progress)
 
     def metrics(self) -> dict[str, int]:
-        """Return the metrics of the task by name, over all rows so far; some of them are then counted anew."""
+        """Return the metrics of the task by name, over all rows so far. Durations and overflows begin anew at zero."""
+        # Sources are counted for the first bucket of the query alone: a task without buckets counts in its place.
         metrics = {
             **skipped_metrics(self._task, self._counts),
             ACCEPTED: self._accepted,
@@ -145,6 +146,6 @@ class StatelessEvaluation:
             **self.durations.metrics(()),
             **source_counts(self._task, self._task.buckets[0], [self._observations]),
         }
-        if not self._task.is_static:
+        if not self._task.is_static:  # of a static input, the caller of the task takes the overflows
             metrics |= overflow_metrics(self._task)
         return metrics

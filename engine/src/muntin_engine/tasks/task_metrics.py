@@ -67,7 +67,7 @@ def skipped_metrics(task: TaskPayload, row_counts: RowCounts) -> dict[str, int]:
 
 
 def overflow_metrics(task: TaskPayload) -> dict[str, int]:
-    """Return the number of results that each column could not hold, by its metric, and count anew."""
+    """Return the number of results that each column could not hold, by its metric, and set the counts to zero."""
     metrics: dict[str, int] = {}
     for column, count in task.overflows.report().items():
         metrics[overflow_metric(column)] = count
@@ -77,8 +77,8 @@ def overflow_metrics(task: TaskPayload) -> dict[str, int]:
 def names_of_counts(task: TaskPayload) -> tuple[str, ...]:
     """Return the names of the counts by source: `rows_<source>` and `late_<source>`.
 
-    With several inputs the name of a source is `<input>.<source>`. There are no counts of late rows if the evaluator
-    merges rows into partial states, which do not say which source they came from; unless the query keeps late rows.
+    With several inputs the name of a source is `<input>.<source>`. An evaluator that merges rows into partial states
+    no longer knows their sources: then late rows are counted by source only if the query keeps late rows.
     """
     sources: list[str] = []
     for plan_input in task.plan.inputs:
@@ -95,7 +95,9 @@ def names_of_watermarks(task: TaskPayload) -> tuple[str, ...]:
 
 
 def watermarks_of(task: TaskPayload, progress: InputsProgress) -> dict[str, int]:
-    """Return the watermark of each source by its metric; one of several inputs that has no sources has a watermark too.
+    """Return the watermark of each source by the name of its metric.
+
+    If the query has several inputs, the watermark of each input without sources is among them.
 
     Args:
         task: The query.
@@ -112,7 +114,7 @@ def watermarks_of(task: TaskPayload, progress: InputsProgress) -> dict[str, int]
                 # Punctuation of the whole input may be ahead of a source.
                 watermark = max(watermarks.get(source, EARLIEST), input_progress.watermark)
                 metrics[watermark_metric(_qualified(plan_input, source))] = watermark
-        elif plan_input.name:
+        elif plan_input.name:  # only the inputs of a query that has several have names
             metrics[watermark_metric(plan_input.name)] = input_progress.watermark
     return metrics
 

@@ -98,9 +98,9 @@ class Search:
         if difference.mishap not in (Mishap.RESTART, Mishap.CRASH):
             return difference
         for place in range(len(self._tested.batches)):
-            of_one_mishap = self.difference(difference.evaluator, difference.mishap, place)
-            if of_one_mishap is not None:
-                return of_one_mishap
+            single_difference = self.difference(difference.evaluator, difference.mishap, only_after=place)
+            if single_difference is not None:
+                return single_difference
         return difference
 
     def _undisturbed_run(self, evaluator: str) -> _OutputHistory:
@@ -155,7 +155,7 @@ class _StepDifference(NamedTuple):
     """The first difference of two histories.
 
     Attributes:
-        place: The step.
+        place: The place of the step in the stream, from 0.
         expected: The results that are missing.
         actual: The results that were not expected.
         error: The exception, if the step raised one.
@@ -203,7 +203,7 @@ def _first_difference(
         missing = bag_difference(expected_results, results, tolerance)
         surplus = bag_difference(results, expected_results, tolerance)
         if missing or surplus:
-            return _StepDifference(place, missing, surplus)
+            return _StepDifference(place, expected=missing, actual=surplus)
     return None
 
 

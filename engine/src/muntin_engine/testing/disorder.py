@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 def band_disorder(script: Script, width: int, seed: int, *, every: int = 1) -> Script:
     """Return a stream whose changes arrive late by up to a width, as packets do that take several ways.
 
-    The changes of an event keep their order. Punctuation and boundaries of the script are dropped; after each change
-    comes punctuation as high as the rest of the stream allows, as a source would send it that knows its own past.
+    The changes of an event keep their order. Punctuation and boundaries of the script are dropped. After each change
+    comes punctuation as high as the rest of the stream allows, as if the source knew which changes are still to come.
 
     Args:
         script: A legal stream; its changes are taken in order of their sync times, which stands for a clock.
@@ -54,7 +54,8 @@ def band_disorder(script: Script, width: int, seed: int, *, every: int = 1) -> S
     _check_length("width", width)
     random = Random(seed)
     arrived = arriving(random, _lives(script), lambda _: random.randint(0, width))
-    return _punctuated(script, [[change] for _, change in arrived], every)
+    groups = [[change] for _, change in arrived]  # each change is a group, so punctuation may follow it
+    return _punctuated(script, groups, every)
 
 
 def block_disorder(script: Script, length: int, seed: int) -> Script:
@@ -85,9 +86,15 @@ def block_disorder(script: Script, length: int, seed: int) -> Script:
     """
     _check_length("length", length, least=1)
     random = Random(seed)
-    in_order = arriving(random, _lives(script), lambda _: 0)
+    in_order = arriving(random, _lives(script), lambda _: 0)  # without delays each change arrives at its sync time
+
+    def block_number(arrival: tuple[int, KeyedChange]) -> int:
+        """Return the number of the block in which a change arrives."""
+        time, _ = arrival
+        return time // length
+
     blocks: list[list[KeyedChange]] = []
-    for _, block in groupby(in_order, key=lambda arrival: arrival[0] // length):
+    for _, block in groupby(in_order, key=block_number):
         blocks.append(_in_any_order(random, [change for _, change in block]))
     return _punctuated(script, blocks, every=1)
 
@@ -111,7 +118,8 @@ def source_skew(script: Script, delays: Mapping[Hashable, int], *, every: int = 
     for delay in delays.values():
         _check_length("delay", delay)
     arrived = arriving(Random(0), _lives(script), lambda step: delays.get(step.key, 0))
-    return _punctuated(script, [[change] for _, change in arrived], every)
+    groups = [[change] for _, change in arrived]  # each change is a group, so punctuation may follow it
+    return _punctuated(script, groups, every)
 
 
 def disordered(script: Script, most: int = 20) -> SearchStrategy[Script]:
@@ -160,8 +168,8 @@ def _punctuated(script: Script, groups: Sequence[list[KeyedChange]], every: int)
     Args:
         script: The stream.
         groups: Its changes, as they arrive.
-        every: The least number of ticks from a punctuation to the next; a group after which it would rise by less has
-            none.
+        every: The least number of ticks from a punctuation to the next. There is none after a group if it would lie
+            closer to the last one.
     """
     if not groups:
         return script

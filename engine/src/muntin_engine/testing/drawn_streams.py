@@ -61,7 +61,14 @@ def scripts(payloads: SearchStrategy[object], kind: str) -> SearchStrategy[Scrip
     """
     lengths = st.integers(0, 12) if kind == "points" else st.integers(0, 12) | st.just(INFINITY)
     times = st.integers(0, 25)
-    moves = st.builds(_Move, st.sampled_from(_SHARES[kind]), st.sampled_from(_KEYS), times, lengths, payloads)
+    moves = st.builds(
+        _Move,
+        kind=st.sampled_from(_SHARES[kind]),
+        key=st.sampled_from(_KEYS),
+        time=times,
+        length=lengths,
+        payload=payloads,
+    )
     return st.lists(moves, min_size=1, max_size=_MOST_MOVES).map(_script)
 
 
@@ -87,7 +94,7 @@ def _revised(script: Script, move: _Move, punctuation: int) -> Script:
     """Revise the end of one event, if punctuation still lets the end of any event change."""
     revisable = []
     for key, events in script.history().items():
-        for (id, _), event in events.items():
+        for (id, _start), event in events.items():
             if min(event.end, _new_end(event, move)) >= punctuation:
                 revisable.append((key, id, event))
     if not revisable:

@@ -91,7 +91,7 @@ class LiveOutput:
     def _remove(self, emitted: EmittedResult) -> bool:
         """Remove a result; return False if it is not live."""
         for place, live_result in enumerate(self.emitted):
-            if equal(tuple(live_result), tuple(emitted)):
+            if equal(tuple(live_result), tuple(emitted)):  # which takes NaN for equal to NaN
                 del self.emitted[place]
                 return True
         return False

@@ -74,11 +74,12 @@ def measure(
         [0, 0]
     """
     tested = QueryUnderTest(script, query, parse_policy(EmitPolicy, emit))
-    name = tested.evaluators[-1] if evaluator is None else evaluator
+    name = tested.evaluators[-1] if evaluator is None else evaluator  # the cheapest is the last
     if name not in tested.evaluators:
         able = ", ".join(map(repr, tested.evaluators))
         raise QueryError(f"the evaluator {name!r} cannot run this query over this stream\n  those that can: {able}")
 
+    # Run the evaluator, and note when each result comes and how large the state becomes.
     key_by_number = {number: key for key, number in tested.keys.items()}
     cells = MemoryCells()
     process = new_process(tested, name, cells)
@@ -87,14 +88,17 @@ def measure(
     # For each result the step at which it came, and the watermark that its window waits for.
     emitted: list[tuple[int, int]] = []
     for step, batch in enumerate(tested.batches, 1):
-        for (key,), change in process.process(list(rows_of(tested, batch)), progress_of(query.window, batch)):
-            live.apply(key, key_by_number[key], change)
+        rows = list(rows_of(tested, batch))
+        # The key of an evaluator is the number of a key of the script.
+        for (key_number,), change in process.process(rows, progress_of(query.window, batch)):
+            live.apply(key_number, key_by_number[key_number], change)
             if change.kind is OutputKind.INSERT:
                 # A window whose end may move is not complete at its end, but one tick later.
                 awaited_watermark = change.window.end + (1 if query.window.ends_move else 0)
                 emitted.append((step, awaited_watermark))
         size = sum(map(len, cells.cells.values()))
         largest_size = max(largest_size, size)
+
     output: dict[Hashable, list[OutputEvent]] = {}
     for result in live.results():
         event = OutputEvent(result.window, result.start, result.end, result.value)

@@ -128,9 +128,12 @@ class OutputDifference:
 
 
 def bag_difference(left: Sequence[LiveResult], right: Sequence[LiveResult], tolerance: float) -> list[LiveResult]:
-    """Return the results on the left that have no equal on the right; each on the right is the equal of one.
+    """Return the results on the left that have no equal on the right. A result on the right is the equal of only one.
 
-    Values are compared within a tolerance.
+    Args:
+        left: The results that are looked for.
+        right: The results among which they are looked for.
+        tolerance: The distance within which numbers in values are equal.
     """
     unmatched = list(right)
     missing: list[LiveResult] = []

@@ -171,7 +171,7 @@ class QueryUnderTest:
             QueryError: The evaluator cannot run the query.
         """
         declaration = next(declaration for declaration in DECLARATIONS if declaration.name == evaluator)
-        has_ids = self.has_ids and declaration.takes_revisions
+        has_ids = self.has_ids and declaration.takes_revisions  # ids are of use only where events may be revised
         if declaration.lifts:
             # An evaluator that lifts rows needs no ids, unless events are revised or a result waits for ends: with ids,
             # ends may move.
@@ -189,7 +189,7 @@ class QueryUnderTest:
             id=NamedColumn("id", _TICKS) if has_ids else None,
             change=NamedColumn("change", "string"),
             keys=(NamedColumn("key", _TICKS),),
-            payload=tuple(NamedColumn(name, "") for name in payload_names),
+            payload=tuple(NamedColumn(name, "") for name in payload_names),  # without a type, as nothing is projected
         )
         plan = Plan(
             inputs=(Input(columns, order=input_count if self.has_order else None),),
@@ -262,7 +262,7 @@ class QueryUnderTest:
 
     @cached_property
     def _payloads(self) -> list[list[Any]]:
-        """The inputs of each module from all changes; None where the module does not accept one."""
+        """The inputs of each module from all changes; None where the module does not accept the payload."""
         columns: list[list[Any]] = [[] for _ in self.query.computations]
         for step in self.script.changes():
             for column, value in zip(columns, self.values(step.change.event.payload), strict=True):

@@ -259,7 +259,7 @@ def _punctuated(random: Random, changes: Sequence[KeyedChange], share: float) ->
     latest: int | None = None
     for step, limit in zip(changes, limits, strict=True):
         steps.append(step)
-        time = limit - random.choice((0, 0, 0, 1, 5))
+        time = limit - random.choice((0, 0, 0, 1, 5))  # mostly as high as it may be
         if random.random() < share and (latest is None or time > latest):
             steps.append(Punctuation(time))
             latest = time
@@ -356,6 +356,7 @@ def _bridged(steps: list[Step], key: Hashable, removed: Revision[object]) -> lis
 
     The revision that expects the event as the removed one left it now expects the event as it was before that.
     """
+    # The event as the removed revision left it; None if it was retracted, which no revision continues.
     revised_event = None if removed.is_retraction else replace(removed.event, end=removed.new_end)
     for place, step in enumerate(steps):
         if isinstance(step, KeyedChange) and (step.key, step.change.id) == (key, removed.id):

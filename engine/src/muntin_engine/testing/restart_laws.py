@@ -50,7 +50,7 @@ def _wants_other_windows(module: Any) -> str | None:
     """Return the reason why the law of row windows does not apply: the module needs others; None if it applies."""
     if ClipPolicy.NONE not in module.accepted_clips:
         return f"{named(module)} wants lifetimes clipped, and rows are points"
-    lacking = module.needs.lacks(last(2))
+    lacking = module.needs.lacks(last(2))  # which stands for all windows that follow rows
     return f"{named(module)} {lacking}" if lacking else None
 
 

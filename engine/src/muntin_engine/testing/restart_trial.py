@@ -51,7 +51,12 @@ class RestartTrial(Trial):
         self._check_no_difference(tested, tested.evaluators[1:])
 
     def _tested(self, kind: str, emit: EmitPolicy | EarlyEmission) -> QueryUnderTest:
-        """Draw a query of the module, under policies that it takes, and a stream for it."""
+        """Draw a query of the module, under policies that it takes, and a stream for it.
+
+        Args:
+            kind: The kind of stream that is drawn, see `scripts`.
+            emit: The emission of results.
+        """
         window = self.draw(st.sampled_from(_sufficient(self._windows, self.tested.needs)))
         clip = ClipPolicy.NONE
         if isinstance(window, WindowKind):
@@ -59,7 +64,7 @@ class RestartTrial(Trial):
             clip = self.draw(st.sampled_from(clips))
         timestamps = self.draw(st.sampled_from(_timestamps(self.tested, window)))
         order = repr if self.tested.reads_order else None  # an order that differs from that of arrival
-        query = WindowedQuery(window, [Computation(self.tested)], clip, timestamps, order=order)
+        query = WindowedQuery(window, [Computation(self.tested)], clip=clip, timestamps=timestamps, order=order)
         script = self.draw(scripts(self.laws._payload_strategy(), kind))
         return QueryUnderTest(script, query, emit)
 

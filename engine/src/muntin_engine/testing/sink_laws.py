@@ -80,16 +80,27 @@ def check_sink(
         >>> check_sink(Numbered, rows_of)["a micro-batch that comes again changes nothing"]
         'holds'
     """
-    trial = SinkTrial(make_sink, read_rows, changes, every, spark, take_away)
-    return {law: check(trial, law) or "holds" for law, check in _LAWS.items()}
+    trial = SinkTrial(
+        make_sink=make_sink,
+        read_rows=read_rows,
+        changes=changes,
+        every=every,
+        spark=spark,
+        take_away=take_away,
+    )
+    outcomes: dict[str, str] = {}
+    for law, check in _LAWS.items():
+        reason_not_tried = check(trial, law)
+        outcomes[law] = reason_not_tried or "holds"
+    return outcomes
 
 
 # Each law is a function of a trial and of the law's name, for errors. It raises a `SinkLawError` if the law is broken.
-# It returns why it was not tried; None if it was, and holds.
+# It returns the reason why the law was not tried; None if the law was tried and holds.
 
 
 def _all_rows_arrive(trial: SinkTrial, law: str) -> str | None:
-    """Write micro-batches one by one, and compare after each."""
+    """Write micro-batches one by one, and compare after each; return None, as each sink can be tried so."""
     place = trial.new_place()
     sink = trial.started(place)
     for number in range(6):
@@ -99,22 +110,24 @@ def _all_rows_arrive(trial: SinkTrial, law: str) -> str | None:
 
 
 def _a_repetition_changes_nothing(trial: SinkTrial, law: str) -> str | None:
-    """Write each micro-batch twice, in two runs of the query; and one twice in the same run."""
+    """Write each micro-batch in two runs of the query, and the last one once more in the second run; return None."""
     place = trial.new_place()
     for number in range(5):
         for is_repeated in (False, True):
             sink = trial.started(place)
             trial.write(sink, number, is_repeated=is_repeated)
         trial.compare(law, sink, place, trial.expected(range(number + 1)), f"micro-batch {number} came again")
-    trial.write(sink, 4, is_repeated=True)
-    trial.compare(law, sink, place, trial.expected(range(5)), "micro-batch 4 came again in the same run")
+    # The sink of the second run, which has just written the last micro-batch, gets it once more.
+    trial.write(sink, number, is_repeated=True)
+    trial.compare(law, sink, place, trial.expected(range(5)), f"micro-batch {number} came again in the same run")
     return None
 
 
 def _a_crash_changes_nothing(trial: SinkTrial, law: str) -> str | None:
-    """Crash at each line that a sink executes for a micro-batch, and write the micro-batch again."""
-    # First in later micro-batches: each crash is one line further than the one before it, and in the next micro-batch,
-    # until a sink executes no line as far as that. No crash is in the first micro-batch of a place, nor in empty ones.
+    """Crash at each line that a sink executes for a micro-batch, and write the micro-batch again; return None."""
+    # First, crash in later micro-batches: at the first line of one micro-batch, at a later line of the next one, and so
+    # on, until a sink executes fewer lines than that. Each place gets ten micro-batches. Its first one, and those
+    # without rows, are written without a crash.
     lines = count(1, trial.every)
     for number in cycle(range(_BATCHES)):
         if number == 0:
@@ -127,7 +140,7 @@ def _a_crash_changes_nothing(trial: SinkTrial, law: str) -> str | None:
 
     # Then in the very first micro-batch of a place.
     lines = count(1, trial.every)
-    while _crash_and_repeat(trial, law, trial.new_place(), 0, next(lines)):
+    while _crash_and_repeat(trial, law, trial.new_place(), number=0, line=next(lines)):
         pass
     return None
 
@@ -189,7 +202,11 @@ def _crash(trial: SinkTrial, sink: Sink, number: int, line: int) -> str:
 
 
 def _last_written_is_last(trial: SinkTrial, law: str) -> str | None:
-    """After each micro-batch, ask for the last one: the sink that wrote it, and the sink of a new run."""
+    """After each micro-batch, ask for the last one: the sink that wrote it, and the sink of a new run.
+
+    Returns:
+        The reason why the law does not apply: a sink says nothing of micro-batches. None if the law holds.
+    """
     place = trial.new_place()
     for number in range(-1, 4):  # -1 is the number of the last micro-batch before any was written
         writing_sink = trial.started(place)
@@ -206,7 +223,10 @@ def _last_written_is_last(trial: SinkTrial, law: str) -> str | None:
 
 
 def _another_query_is_told_apart(trial: SinkTrial, law: str) -> str | None:
-    """Write micro-batches of another query to the same place: they are refused, or stand beside the others."""
+    """Write micro-batches of another query to the same place: they are refused, or stand beside the others.
+
+    It returns None, as each sink can be tried so.
+    """
     place = trial.new_place()
     for number in range(3):
         trial.write(trial.started(place), number)
@@ -249,7 +269,11 @@ def _a_column_may_be_added(trial: SinkTrial, law: str) -> str | None:
 
 
 def _removed_rows_are_missed(trial: SinkTrial, law: str) -> str | None:
-    """Take away the rows of the last micro-batch: the sink refuses to go on, or has them written again."""
+    """Take away the rows of the last micro-batch: the sink refuses to go on, or has them written again.
+
+    Returns:
+        The reason why the law was not tried, or does not apply; None if it holds.
+    """
     place = trial.new_place()
     last_number = 2
     for number in range(last_number):
@@ -257,6 +281,8 @@ def _removed_rows_are_missed(trial: SinkTrial, law: str) -> str | None:
     folder = trial.started(place).folder
     files_before = _files_in(folder)
     trial.write(trial.started(place), last_number)
+
+    # Take its rows away; without a function for this, by deleting the files that the micro-batch added.
     if trial.take_away is not None:
         trial.take_away(place)
     else:

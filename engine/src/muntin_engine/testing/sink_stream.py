@@ -25,17 +25,24 @@ def micro_batch(number: int, *, changes: bool = False, query: int = 0, has_new_c
         query: The number of the query.
         has_new_column: True for one more column.
     """
-    schema = pa.schema([*_COLUMNS, *(_CHANGES if changes else ()), *(_NEW_COLUMN if has_new_column else ())])
+    columns = list(_COLUMNS)
+    if changes:
+        columns += _CHANGES
+    if has_new_column:
+        columns += _NEW_COLUMN
+    schema = pa.schema(columns)
     if number % 4 == 3:
         return pa.Table.from_pylist([], schema)
-    rows = [_row(number, place, query, has_new_column) for place in range(3)]
+
+    # A column that the schema lacks is left out of the table, so rows may have more columns.
+    rows = [_row(number, place=place, query=query) for place in range(3)]
     if changes:
         rows = [row | {"change": "insert"} for row in rows]
         if number % 4:  # behind an empty micro-batch there is no row to retract
-            rows.append(_row(number - 1, 0, query, has_new_column) | {"change": "retract"})
+            rows.append(_row(number - 1, place=0, query=query) | {"change": "retract"})
             # One more row comes and goes within this micro-batch.
-            short_lived = _row(number, 3, query, has_new_column)
-            rows += [short_lived | {"change": "insert"}, short_lived | {"change": "retract"}]
+            short_lived_row = _row(number, place=3, query=query)
+            rows += [short_lived_row | {"change": "insert"}, short_lived_row | {"change": "retract"}]
     return pa.Table.from_pylist(rows, schema)
 
 
@@ -46,8 +53,12 @@ def compared_columns(*, changes: bool, has_new_column: bool) -> list[str]:
         changes: True for a changelog.
         has_new_column: True to compare the column that only some micro-batches have.
     """
-    columns = [*_COLUMNS, *(_CHANGES[1:] if changes else ()), *(_NEW_COLUMN if has_new_column else ())]
-    return [name for name, _ in columns]
+    columns = list(_COLUMNS)
+    if changes:
+        columns += [column for column in _CHANGES if column[0] != "change"]
+    if has_new_column:
+        columns += _NEW_COLUMN
+    return [name for name, _type in columns]
 
 
 def expected_rows(
@@ -68,6 +79,7 @@ def expected_rows(
         has_new_column = number in numbers_with_new_column
         table = micro_batch(number, changes=changes, query=query, has_new_column=has_new_column)
         for place, row in enumerate(table.to_pylist()):
+            # A changelog names its rows by key and id. Elsewhere no row is retracted, and a row is named by its place.
             name = (row["station"], row["event_id"]) if changes else (number, place)
             if row.get("change") == "retract":
                 live.pop(name, None)
@@ -76,23 +88,20 @@ def expected_rows(
     return list(live.values())
 
 
-def _row(number: int, place: int, query: int, has_new_column: bool) -> dict[str, Any]:
-    """Return a row of results; no two rows are equal.
+def _row(number: int, *, place: int, query: int) -> dict[str, Any]:
+    """Return a row of results with a value for each column that a micro-batch may have; no two rows are equal.
 
     Args:
         number: The number of its micro-batch.
         place: The place of the row in the micro-batch.
         query: The number of the query.
-        has_new_column: True for one more column.
     """
     start = 10 * number
-    row: dict[str, Any] = {
+    return {
         "station": _STATIONS[place % 3],
         "rides": number + place,
         "km": number / 4 + query,
         "window": {"start": start, "end": start + 10},
         "event_id": 1000 * query + 10 * number + place,
+        "bikes": number,
     }
-    if has_new_column:
-        row["bikes"] = number
-    return row

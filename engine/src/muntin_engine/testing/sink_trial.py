@@ -193,9 +193,9 @@ def crashing_at(line: int, sink: Sink) -> Iterator[list[str]]:
     prefixes: list[str] = []
     for name in modules:
         package, _, _ = name.rpartition(".")
-        prefixes.append(f"{package}." if package else name)
+        prefixes.append(f"{package}." if package else name)  # a module of no package counts alone
     packages = tuple(prefixes)
-    places: list[str] = []
+    executed_lines: list[str] = []
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
         """Count the lines of the packages.
@@ -205,17 +205,17 @@ def crashing_at(line: int, sink: Sink) -> Iterator[list[str]]:
         name = frame.f_globals.get("__name__", "")
         if not name.startswith(packages) or name.startswith(__package__ + "."):
             return None  # other code, or this trial itself
-        place = f"line {frame.f_lineno} of {name}, in {frame.f_code.co_name}"
-        if event == "line" and places.count(place) < _ROUNDS_OF_A_LOOP:
-            places.append(place)
-            if len(places) == line:
+        executed_line = f"line {frame.f_lineno} of {name}, in {frame.f_code.co_name}"
+        if event == "line" and executed_lines.count(executed_line) < _ROUNDS_OF_A_LOOP:
+            executed_lines.append(executed_line)
+            if len(executed_lines) == line:
                 raise Crash
         return trace
 
     previous_trace = sys.gettrace()  # of a debugger, or of what measures coverage
     sys.settrace(trace)
     try:
-        yield places
+        yield executed_lines
     finally:
         sys.settrace(previous_trace)
 

@@ -54,14 +54,16 @@ def run_steps(
         rows = list(rows_of(tested, batch))
         reported = progress_of(tested.query.window, batch)
 
-        # A crash loses a first attempt; the step is then run as without a mishap.
+        # A crash loses a first attempt; the step is then run as without a mishap. The attempt gets rows of its own, as
+        # a module may change the payloads that it gets.
         has_mishap = only_after in (None, place)
         if has_mishap and mishap is Mishap.CRASH:
             _crash(process, cells, list(rows_of(tested, batch)), reported)
-        for (key,), change in process.process(rows, reported):
-            output.apply(key, key_by_number[key], change)
-        for (key,), change in process.evicted:
-            output.apply(key, key_by_number[key], change, is_evicted=True)
+        # The key of an evaluator is the number of a key of the script.
+        for (key_number,), change in process.process(rows, reported):
+            output.apply(key_number, key_by_number[key_number], change)
+        for (key_number,), change in process.evicted:
+            output.apply(key_number, key_by_number[key_number], change, is_evicted=True)
 
         # After a restart, only the cells are left.
         if has_mishap and mishap is Mishap.RESTART:

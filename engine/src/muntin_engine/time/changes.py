@@ -167,7 +167,7 @@ class Rejection:
             return cls(Reason.LATE, f"event time {axis.spell(sync_time)} arrived after the end of the stream", change)
         behind = watermark - sync_time
         where = f"is {axis.spell_length(behind)} behind the watermark {axis.spell(watermark)}"
-        return cls(Reason.LATE, f"event time {axis.spell(sync_time)} {where}", change, behind)
+        return cls(Reason.LATE, f"event time {axis.spell(sync_time)} {where}", change, late_by=behind)
 
     @property
     def is_late(self) -> bool:

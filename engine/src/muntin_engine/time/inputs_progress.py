@@ -73,15 +73,15 @@ class InputsProgress(NamedTuple):
         to_the_tick: list[int] = []
         for place, tracker in enumerate(trackers):
             progress, tracker_state = tracker.advance_to_the_tick(
-                self.inputs[place],
-                self.tracker_states[place],
-                reported[place]._replace(clock=clock),
-                observations[place],
+                previous=self.inputs[place],
+                state=self.tracker_states[place],
+                reported=reported[place]._replace(clock=clock),
+                observations=observations[place],
             )
             inputs.append(tracker.in_steps(progress))
             tracker_states.append(tracker_state)
-            # `in_steps` drops what lies past the last end of a window, so the next micro-batch advances from less than
-            # this one has reached. The furthest watermark so far still holds.
+            # `in_steps` moves the watermark back to the end of a window, and from there the next micro-batch advances.
+            # So the next watermark to the tick may be less than this watermark, which still holds.
             to_the_tick.append(max(self.to_the_tick[place], progress.watermark))
         return InputsProgress(tuple(inputs), tuple(tracker_states), tuple(to_the_tick))
 
@@ -97,7 +97,7 @@ class InputsProgress(NamedTuple):
 
 
 def furthest_progress(data_by_bucket: Iterable[Sequence[Any]]) -> Progress:
-    """Return the progress of the bucket that has come furthest.
+    """Return the progress of the bucket that has come furthest, by its watermark and, if these are equal, its horizon.
 
     Args:
         data_by_bucket: The progress of each bucket, as `InputsProgress.to_data` wrote it; empty for a bucket that has

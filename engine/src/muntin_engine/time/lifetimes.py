@@ -245,7 +245,7 @@ class PointsAtStart(LifetimeChange):
 
 @dataclass(frozen=True, slots=True)
 class PointsAtEnd(LifetimeChange):
-    """Let events be points at their ends; one that never ends is left out.
+    """Let events be points at their ends; an event that never ends is left out.
 
     Attributes:
         is_repeated: True if revisions repeat the payload of their event and its end so far. Then each revision by
@@ -352,7 +352,7 @@ class LifetimeChanges:
     event_ends_move: bool = False
 
     def watermark(self, tick: int) -> int:
-        """Return the watermark of the changed stream; one at an end of the axis stays there.
+        """Return the watermark of the changed stream; a watermark at an end of the axis stays there.
 
         Example:
             >>> LifetimeChanges((Shorten(5), Shift(100)), event_ends_move=True).watermark(20)

@@ -133,15 +133,16 @@ class SourceState(NamedTuple):
 
         if total.newest > EARLIEST:
             progress = SourceProgress(
-                total.newest,
-                total.rows,
-                total.latest[: policy.starts_kept],
+                newest=total.newest,
+                rows=total.rows,
+                latest=total.latest[: policy.starts_kept],  # another source's policy may need more of them
                 rows_before=self.total.rows,
                 clock=clock if clock > EARLIEST else None,
                 last_heard=last_heard,
             )
             watermark = max(watermark, watermark_by_policy(policy, progress))
 
+        # While a source is silent, its watermark follows the clock at the distance that the policy names, if it does.
         state = SourceState(total, watermark, last_heard)
         if policy.idle is not None and policy.idle.lag is not None and state.is_silent(policy, clock):
             return state._replace(watermark=max(watermark, clock - policy.idle.lag))
@@ -193,8 +194,9 @@ def watermark_by_policy(policy: ProgressPolicy, progress: SourceProgress) -> int
         return EARLIEST
     try:
         watermark = index(answer)
-    except TypeError:  # no whole number: refused below, as a tick that lies too far away is
+    except TypeError:  # the answer is no whole number: it is refused below, as a tick that lies too far away is
         watermark = INFINITY
+    # The axis has room for lengths and delays on both sides of all times that a policy may name.
     if not EARLIEST // 2 < watermark < INFINITY // 2:
         raise ModuleContractError(
             f"{name} returned {safe_repr(answer)} from watermark\n  it was given: {safe_repr(progress)}\n"
@@ -251,7 +253,9 @@ class ProgressTracker:
     @cached_property
     def starts_kept(self) -> int:
         """The number of the largest starts of a source that an observation needs."""
-        return max(policy.starts_kept for policy in [self.policy, *(rule.progress for rule in self.rules)])
+        policies = [self.policy]
+        policies += [rule.progress for rule in self.rules]
+        return max(policy.starts_kept for policy in policies)
 
     def advance(
         self, previous: Progress, state: TrackerState, reported: Progress, observations: Iterable[Observation]
@@ -272,8 +276,8 @@ class ProgressTracker:
     ) -> tuple[Progress, TrackerState]:
         """Return the progress after a micro-batch, and the state to keep; for the arguments see `advance`.
 
-        Its watermark is exactly the one that the policy says. By the watermark of `in_steps`, in turn, windows close
-        and rows are late.
+        The watermark is exactly the one that the policy says, and may lie inside a window. `in_steps` then moves it
+        back to the end of a window: by that watermark windows close and rows are late.
         """
         progress = previous.advance(reported)
         if not self.needs_observations:
@@ -317,7 +321,7 @@ class ProgressTracker:
         return watermarks
 
     def _source_states(self, state: TrackerState, watermark: int) -> list[SourceState]:
-        """Return the state of each source. One that was declared since begins at the watermark of the whole input.
+        """Return the state of each source. A source without a stored state begins at the watermark of the whole input.
 
         Args:
             state: The state kept from the micro-batch before.
@@ -345,8 +349,8 @@ class ProgressTracker:
     def _least_awaited(self, states: Sequence[SourceState], clock: int) -> int:
         """Return the least watermark of the sources that the input waits for.
 
-        It does not wait for a silent source, unless the policy of the source advances its watermark by the clock. If
-        all sources are silent, it is the furthest watermark of all.
+        The input does not wait for a silent source, unless the policy of the source advances its watermark by the
+        clock. If it waits for no source, the furthest watermark of all is returned.
         """
         awaited: list[int] = []
         not_awaited: list[int] = []

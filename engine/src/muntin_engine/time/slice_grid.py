@@ -90,7 +90,7 @@ class SliceGrid:
             first_slice = _cuts_up_to(start, cuts, cycle)
             slices = _cuts_up_to(end, cuts, cycle) - first_slice
             stride = windows.hop // cycle * len(cuts)
-            grids.append(cls(grid_of(windows), stride, slices, first_slice, cycle, cuts))
+            grids.append(cls(grid_of(windows), stride, slices, shift=first_slice, cycle=cycle, cuts=cuts))
         return tuple(grids)
 
     @property
@@ -116,7 +116,7 @@ class SliceGrid:
     @cached_property
     def runs(self) -> Grid:
         """The windows as runs of slices: a grid with the same numbers, over an axis whose ticks are the slices."""
-        return Grid(self.slices, self.stride, self.shift)
+        return Grid(size=self.slices, hop=self.stride, offset=self.shift)
 
     def slice_at(self, tick: int) -> int:
         """Return the slice that a tick lies in."""
@@ -239,7 +239,7 @@ def _cuts_up_to(ticks: T, cuts: Sequence[int], cycle: int) -> T:
     """
     first_cut, *later_cuts = cuts
     number = (ticks - first_cut) // cycle
-    for cut in later_cuts:  # each adds 1 from its place on, and once more in each further cycle
+    for cut in later_cuts:  # each adds 1 from its place on, and another 1 in each further cycle
         number = number + (ticks + (cycle - cut)) // cycle
     return number
 
@@ -259,7 +259,8 @@ def share_slices(specifications: Sequence[RegularWindows]) -> bool:
 def output_watermark(grids: Sequence[SliceGrid], watermark: int, *, at_end: bool) -> int:
     """Return the output watermark: no result of a window that is still open has a sync time below it.
 
-    It may lie past the watermark of the input: where results are points at the ends of windows, and in a gap.
+    It may lie past the watermark of the input: if results are points at the ends of windows, or if the watermark of the
+    input lies in a gap between windows.
 
     Args:
         grids: The grids of the query.

@@ -85,7 +85,10 @@ class GrowingGrid(WindowGrid):
         return self
 
     def extent_start(self, start: T) -> T:
-        """Return the start of a whole window, the start of a period or the landmark, given that of its last step."""
+        """Return the start of a whole window, given the start of its last step.
+
+        A window starts where its period does; if there are no periods, all windows start at the landmark.
+        """
         distance = start - self.offset
         if self.period is not None:
             distance = distance % self.period

@@ -97,7 +97,7 @@ class EventReader(BlobReader):
             return empty_table(self._schema)
         is_end = tick == INFINITY
         extent = self._schema.field(self._lifetime).type
-        start_tick = None if is_end else tick
+        start_tick = None if is_end else tick  # a row that closes the stream needs no time
         start = as_times(arrow_array([start_tick], pa.int64()), extent.field("start").type)
         columns = {
             self._lifetime: pa.StructArray.from_arrays([start, pa.nulls(1, start.type)], fields=list(extent)),
@@ -132,9 +132,9 @@ class WatermarkReader(BlobReader):
         """Yield the rows of each blob, and at last one row for the least watermark."""
         self._watermarks: list[int] = []
         yield from super().__call__(batches)
-        least = min(self._watermarks, default=EARLIEST)
-        if least > EARLIEST:
-            yield self._mark(least)
+        least_watermark = min(self._watermarks, default=EARLIEST)
+        if least_watermark > EARLIEST:  # until each bucket has a watermark, there is none for all
+            yield self._mark(least_watermark)
 
     def _of_results(self, results: pa.Table, bucket: int) -> pa.Table:
         """Return results with nulls in the column of times."""

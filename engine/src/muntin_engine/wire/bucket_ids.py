@@ -44,7 +44,8 @@ def bucket_ids(buckets: int, place: int = 0) -> tuple[int, ...]:
         if len(ids) == place + 1:
             incomplete_hashes -= 1
         candidate += 1
-    # The queries before this one take the ids in front of each group.
+    # The queries before this one take the first ids of each group. A query begins with the group of its own place, so
+    # that the first buckets of several queries lie in different partitions.
     return tuple(ids_by_hash[(bucket + place) % MOST_BUCKETS][place] for bucket in range(buckets))
 
 

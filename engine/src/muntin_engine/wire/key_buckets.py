@@ -28,7 +28,7 @@ _NULL: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
 def buckets_of(keys: Sequence[pa.Array], length: int, count: int) -> IntArray:
-    """Return the place of each key's bucket; keys that are equal in Spark's grouping have one bucket.
+    """Return the number of each key's bucket, from 0; keys that are equal in Spark's grouping have one bucket.
 
     A checkpoint keeps the state of a key in the key's bucket, so another way to choose buckets needs new checkpoints.
 
@@ -54,7 +54,7 @@ def buckets_of(keys: Sequence[pa.Array], length: int, count: int) -> IntArray:
 
 
 def by_bucket(rows: pa.Table, names: Sequence[str], count: int) -> Iterator[tuple[int, pa.Table]]:
-    """Yield the place of each bucket that gets rows, with these rows in the order in which they came.
+    """Yield the number of each bucket that gets rows, from 0, with these rows in the order in which they came.
 
     A row with a problem may hold a key that has no bucket. Its values decide where it goes, and not its place among the
     rows: so it is in the same bucket however the rows are cut into tables.
@@ -69,16 +69,16 @@ def by_bucket(rows: pa.Table, names: Sequence[str], count: int) -> Iterator[tupl
     is_good = flags(rows.column("problem").is_null())
     good_rows = rows if is_good.all() else rows.filter(arrow_array(is_good))
     keys = [good_rows.column(name).combine_chunks() for name in names]
-    places = np.empty(len(rows), np.int64)
-    places[is_good] = buckets_of(keys, len(good_rows), count)
+    buckets = np.empty(len(rows), np.int64)
+    buckets[is_good] = buckets_of(keys, len(good_rows), count)
     if not is_good.all():
-        places[~is_good] = _buckets_of_bad_rows(rows.filter(arrow_array(~is_good)), names, count)
+        buckets[~is_good] = _buckets_of_bad_rows(rows.filter(arrow_array(~is_good)), names, count)
 
     # Numbers of 16 bits are ordered by counting, an order of magnitude faster than larger ones.
-    order = np.argsort(places.astype(np.min_scalar_type(count - 1)), kind="stable")
+    order = np.argsort(buckets.astype(np.min_scalar_type(count - 1)), kind="stable")
     ordered_rows = rows.take(arrow_array(order)).combine_chunks()
     start = 0
-    for bucket, row_count in enumerate(np.bincount(places).tolist()):
+    for bucket, row_count in enumerate(np.bincount(buckets).tolist()):
         if row_count:
             yield bucket, ordered_rows.slice(start, row_count)
             start += row_count

@@ -98,7 +98,7 @@ class Overflows:
         self._numbers.clear()
 
     def take(self) -> Mapping[str, ColumnOverflows]:
-        """Return the counts by column, and count anew."""
+        """Return the values that each column could not hold, by column, and set the counts to zero."""
         overflows_by_column: dict[str, ColumnOverflows] = {}
         for column, number in self._numbers.items():
             overflows_by_column[column] = ColumnOverflows(number, self._first[column])
@@ -106,7 +106,7 @@ class Overflows:
         return overflows_by_column
 
     def report(self) -> dict[str, int]:
-        """Return the number of values that each column could not hold, and count anew.
+        """Return the number of values that each column could not hold, and set the counts to zero.
 
         The first value of each column is logged by `muntin.overflows`, once in a worker for each query.
         """

@@ -34,18 +34,19 @@ def numbers_at(periods: Periods | None, ticks: IntArray) -> IntArray:
     """
     if periods is None or not len(ticks):
         return ticks
-    first = periods.number_at(int(ticks.min()))
-    last = periods.number_at(int(ticks.max()))
-    if last - first < _MOST_PERIODS:
-        # A tick lies as many periods after the first one as have begun since.
-        return first + np.searchsorted(_begins(periods, first + 1, last + 1), ticks, side="right")
+    first_period = periods.number_at(int(ticks.min()))
+    last_period = periods.number_at(int(ticks.max()))
+    if last_period - first_period < _MOST_PERIODS:
+        # A tick lies as many periods after the first period as have begun after it, up to the tick.
+        later_begins = _begins(periods, first_period + 1, last_period + 1)
+        return first_period + np.searchsorted(later_begins, ticks, side="right")
     return _numbers_far_apart(periods, ticks)
 
 
 def _numbers_far_apart(periods: Periods, ticks: IntArray) -> IntArray:
     """Return the number of the period that each tick lies in, by a call for each of these periods."""
     ordered_ticks = np.sort(ticks)
-    # Of each period in which ticks lie: the first of these, and the number of the period.
+    # For each period that has ticks: the first of its ticks, and its number.
     first_ticks: list[int] = []
     numbers: list[int] = []
     place = 0
@@ -71,12 +72,12 @@ def ticks_of(periods: Periods | None, numbers: IntArray) -> IntArray:
     """
     if periods is None or not len(numbers):
         return numbers
-    first = int(numbers.min())
-    last = int(numbers.max())
-    if last - first < _MOST_PERIODS:
-        return _begins(periods, first, last + 1)[numbers - first]
-    distinct, places = np.unique(numbers, return_inverse=True)
-    begins: IntArray = np.array([min(periods.begins(number), _LARGEST) for number in distinct.tolist()])
+    first_period = int(numbers.min())
+    last_period = int(numbers.max())
+    if last_period - first_period < _MOST_PERIODS:
+        return _begins(periods, first_period, last_period + 1)[numbers - first_period]
+    distinct_numbers, places = np.unique(numbers, return_inverse=True)
+    begins: IntArray = np.array([min(periods.begins(number), _LARGEST) for number in distinct_numbers.tolist()])
     return begins[places]
 
 

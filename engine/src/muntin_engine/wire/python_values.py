@@ -28,7 +28,7 @@ def changes_of(table: pa.Table, payload_names: Sequence[str], side: int = 0) -> 
     ids = _values(table, "id")
     if "id" in table.column_names and needs_stand_ins(table.column("id").type):
         ids = stand_ins(table.column("id"))
-    fields = zip(
+    fields = zip(  # in the order in which `InputChange` has them
         ids,
         _values(table, "start"),
         _values(table, "end"),

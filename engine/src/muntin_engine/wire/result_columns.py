@@ -124,7 +124,7 @@ class ResultColumns:
             ModuleContractError: A row has no such field, or its field cannot be read.
         """
         classes = set(map(type, rows))
-        # Rows of one kind are read without a step in Python for each.
+        # Plain tuples of the declared length, and objects with attributes, are read without a step in Python for each.
         if classes == {tuple} and set(map(len, rows)) == {len(row.fields)}:  # type: ignore[arg-type]
             return list(map(itemgetter(place), rows))  # type: ignore[arg-type]
         name = row.fields[place].name
@@ -132,7 +132,7 @@ class ResultColumns:
         if name.isidentifier() and not has_mapping and tuple not in classes:
             read: Callable[[object], object] = attrgetter(name)
         else:
-            read = partial(part_of, struct=row, place=place)
+            read = partial(part_of, struct=row, place=place)  # which decides row by row how its field is read
 
         # If a row fails, the list has the fields of all rows before it, so its length says which row failed.
         parts: list[object] = []

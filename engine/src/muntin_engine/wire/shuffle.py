@@ -267,7 +267,10 @@ def collect(rows: Iterable[Any], inputs: int = 1) -> BucketArrivals:
         rows: The rows of `EXCHANGE` that the bucket gets, each as a mapping.
         inputs: The number of inputs of the query.
     """
-    arrivals = BucketArrivals([[] for _ in range(inputs)], [InputReport() for _ in range(inputs)])
+    arrivals = BucketArrivals(
+        rows=[[] for _ in range(inputs)],
+        reports=[InputReport() for _ in range(inputs)],
+    )
     for row in rows:
         side = row[SIDE] if inputs > 1 else 0
         report = arrivals.reports[side]

@@ -77,7 +77,7 @@ class Sums:
         values = np.where(is_finite, values, 0.0)
         is_huge = np.abs(values) >= _HUGE
         high = (np.where(is_huge, values / _UNIT, 0.0),) if is_huge.any() else ()
-        return cls((np.where(is_huge, 0.0, values),), high, non_finite)
+        return cls(lanes=(np.where(is_huge, 0.0, values),), high=high, non_finite=non_finite)
 
     @classmethod
     def concat(cls, tables: Sequence[Sums]) -> Sums:
@@ -85,8 +85,7 @@ class Sums:
         shapes = [table.lanes[0].shape for table in tables]
         lanes = _concatenated([table.lanes for table in tables], shapes)
         high = _concatenated([table.high for table in tables], shapes)
-        # A table has at most one array of infinities and NaN: it is joined as lanes are, of which a table may lack
-        # some.
+        # Some tables lack an array of infinities and NaN, as some lack lanes that others have: both are joined alike.
         non_finite_lanes: list[tuple[FloatArray, ...]] = []
         for table in tables:
             non_finite_lanes.append(() if table.non_finite is None else (table.non_finite,))
@@ -178,7 +177,7 @@ class Sums:
         """Return each sum divided by a positive whole number, its count, and rounded once."""
         values = np.empty(self.lanes[0].shape)
         may_be_wrong = np.zeros(self.lanes[0].shape, bool)
-        counts = counts.reshape((len(self), *[1] * (values.ndim - 1)))  # one for all numbers of a vector
+        counts = counts.reshape((len(self), *[1] * (values.ndim - 1)))  # all numbers of a vector have one count
         for block in _blocks(values):
             lanes = [lane[block] for lane in self.lanes]
             values[block], may_be_wrong[block] = _quotients(lanes, counts[block])
@@ -468,7 +467,7 @@ def _expanded(value: float | Fraction) -> _Expanded:
         return _Expanded(non_finite=[value])
     remainder = Fraction(value)
     high: list[float] = []
-    while abs(remainder) >= Fraction(_HUGE):
+    while abs(remainder) >= Fraction(_HUGE):  # such a number may be too large for a float, but not in units
         high.append(float(remainder / int(_UNIT)))
         remainder -= Fraction(high[-1]) * int(_UNIT)
     lanes: list[float] = []

@@ -38,6 +38,7 @@ def task_to_data(plan: Plan, task: TaskPayload) -> dict[str, Any]:
         "results": _schema_to_data(task.results),
         "evicted": None if task.evicted is None else _schema_to_data(task.evicted),
         "place": task.place,
+        # These settings of the workers bear on results; the others are about errors and traces.
         "limits": {"most_wake_ups": task.worker.most_wake_ups, "most_patterns": task.worker.most_patterns},
     }
 
@@ -53,7 +54,7 @@ def task_from_data(data: Mapping[str, Any], plan: Plan) -> TaskPayload:
     for payload, has_changes, id in zip(data["inputs"], data["has_changes"], data["ids"], strict=True):
         payload_types = tuple(schema_from_data(payload).types)
         id_type = None if id is None else schema_from_data(id).field("id").type
-        columns.append(InputColumns(payload_types, has_changes, id_type))
+        columns.append(InputColumns(payload=payload_types, has_changes=has_changes, id=id_type))
     return TaskPayload(
         plan=plan.for_workers(),
         identity=plan_identity(plan),

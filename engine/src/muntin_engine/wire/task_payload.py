@@ -122,7 +122,8 @@ class InputTask:
             for stream in module.streams:
                 for place, part in zip(stream.columns, stream.reads, strict=True):
                     if forbids_null(part):
-                        reads.append(Read(place, part, module.metric_label, stream.sources))
+                        read = Read(place=place, field=part, reader=module.metric_label, sources=stream.sources)
+                        reads.append(read)
         return tuple(reads)
 
     @cached_property

@@ -111,9 +111,10 @@ def _scalars(
     classes = set(map(type, values))
     wrong_classes = {cls for cls in classes if not _is_accepted(cls, kind)}
     if wrong_classes:
-        raise MisfitError(next(value for value in values if type(value) in wrong_classes), field)
+        first_wrong_value = next(value for value in values if type(value) in wrong_classes)
+        raise MisfitError(first_wrong_value, field)
     fit = _FIT_OF_KIND.get(kind)
-    if fit is None:
+    if fit is None:  # a column holds every value of such a kind, as of text
         return _array(values, field, arrow_type)
 
     # Most columns are of numbers that Arrow takes as they are. If the column cannot hold one of them, Arrow refuses
@@ -139,7 +140,7 @@ def _scalars(
 
 
 def _is_lost(value: Any, fitted: object, kind: ScalarKind) -> bool:
-    """Say whether a value was lost because the column cannot hold it; one that was only rounded is not lost.
+    """Say whether a value was lost because the column cannot hold it; a value that was only rounded is not lost.
 
     Args:
         value: The value.
@@ -339,7 +340,7 @@ def _instant(value: int, arrow_type: pa.DataType) -> int | Decimal | None:
 
 
 def _float(value: float, arrow_type: pa.DataType) -> float:
-    """Fit a number to a column of floats; one beyond the largest float is infinite."""
+    """Fit a number to a column of floats; a number beyond the largest float becomes infinite."""
     del arrow_type
     try:
         return float(value)

@@ -112,7 +112,7 @@ def _not_text(values: pa.Array) -> BoolArray:
     """Flag the texts that are not UTF-8."""
     try:
         values.validate(full=True)
-    except pa.ArrowInvalid:  # at least one of them
+    except pa.ArrowInvalid:  # at least one text is not UTF-8: look at each
         return np.array([not _is_text(value) for value in values.cast(pa.binary()).to_pylist()], np.bool_)
     return np.zeros(len(values), np.bool_)
 

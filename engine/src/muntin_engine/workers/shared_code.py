@@ -70,6 +70,7 @@ class SharedCode(NamedTuple):
             for name in _NAMES:
                 if changed_builtins.get(name, _GONE) is not self.builtins.get(name, _GONE):
                     replaced_names.append(f"builtins.{name}")
+        # Code may load modules, but not remove any. Their number is compared, as comparing each would take longer.
         if len(_MODULES) < len(self.modules):
             replaced_names += [f"sys.modules[{name!r}]" for name in self.modules if name not in _MODULES]
             _MODULES.update(self.modules)

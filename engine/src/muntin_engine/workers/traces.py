@@ -97,7 +97,8 @@ class FileTrace:
         numbers = self._numbers
         numbers[_START] = window.start
         numbers[_END] = window.end
-        if key is not self._key:  # only another key is spelled, which takes longer than all else here
+        # Only another key is spelled, which takes longer than all else here. The first key after `set_module` is one.
+        if key is not self._key:
             self._key = key
             self._write(_KEY, safe_repr(key, 200))
             numbers[_HAS_WINDOW] = 1

@@ -236,7 +236,7 @@ def installed() -> Catalog:
         names = [name.strip() for name in allowed_text.split(",")]
         allowed = frozenset(name for name in names if name)
     plugins = plugin_entries()
-    return Catalog(plugins.entries, allowed, plugins.unreadable)
+    return Catalog(plugins.entries, allowed=allowed, unreadable=plugins.unreadable)
 
 
 def _closest(name: str, full_names: Iterable[str]) -> str | None:
@@ -279,8 +279,8 @@ def _load(entry: EntryPoint) -> Plugin:
     """Import a plugin, and check all that it offers.
 
     Raises:
-        PluginLoadError: The plugin cannot be imported, or an offer breaks the rules of its kind. The plugin's own error
-            is the cause.
+        PluginLoadError: The plugin cannot be imported, or an offer breaks the rules of its kind. If the plugin's own
+            code raised an error, that error is the cause.
         DuplicateNameError: Two offers share a name or an alias.
     """
     distribution = _distribution(entry)
@@ -345,7 +345,8 @@ def _register(entry: EntryPoint) -> pluggy.PluginManager:
     try:
         plugin = entry.load()
     except ModuleNotFoundError as error:
-        # If another module is missing, one that the plugin's code imports, its own error says more.
+        # Only if the entry point's own module, or a package above it, is missing, the entry point is wrong. Any other
+        # missing module is one that the plugin's code imports, and the error of that import says more.
         if error.name is None or not f"{entry.module}.".startswith(f"{error.name}."):
             raise
         raise _MisofferedError(

@@ -132,6 +132,7 @@ def kind_named(name: str) -> type[WindowSpecification]:
     if "." in name:  # only the kinds of plugins have a dot
         return installed().window_kind(name)
 
+    # Windows may have another name in other systems, such as `daily`: for these words there is advice.
     closest_words = difflib.get_close_matches(name, [*_BUILT_IN_WINDOWS, *_OTHER_WORDS], n=1)
     closest_word = closest_words[0] if closest_words else ""
     suggestion = repr(closest_word) if closest_word in _BUILT_IN_WINDOWS else None

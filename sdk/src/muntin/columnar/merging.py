@@ -37,7 +37,7 @@ def as_component(component: Component, returned: object, count: int, label: str)
     if array.shape != shape:
         raise ModuleContractError(f"{label} has the shape {array.shape}\n  expected: {shape}")
     # The type of an empty array means nothing, and an array of objects may hold numbers of any type.
-    if array.size and array.dtype != object and not np.can_cast(array.dtype, component.dtype, "same_kind"):
+    if array.size and array.dtype != object and not np.can_cast(array.dtype, component.dtype, casting="same_kind"):
         raise ModuleContractError(f"{label} is of type {array.dtype}\n  expected: {component.dtype}, or cast to it")
     return array.astype(component.dtype, copy=False)
 
@@ -60,7 +60,7 @@ def contributions(module: OnArrays, payloads: PayloadArrays, count: int) -> dict
     lifted_components = {name: component for name, component in module.components().items() if component.is_lifted}
     if not lifted_components:
         return {}
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # where floats overflow or are divided by zero, the values say so
         lifted: object = module.lift(payloads)
     if not isinstance(lifted, Mapping) or lifted.keys() != lifted_components.keys():
         returned = sorted(map(str, lifted)) if isinstance(lifted, Mapping) else repr(lifted)
@@ -78,6 +78,7 @@ def merger(component: Component) -> Callable[[Array, Array], Array]:
         return component.function
     if component.merge is Merge.COLLECT:
         raise TypeError("collected values are put side by side, not merged")
+    # Counts, and the sums that means are made of, are added up. All other merges have the name of their ufunc.
     name = "add" if component.merge in (Merge.COUNT, Merge.MEAN) else component.merge
     ufunc: Callable[[Array, Array], Array] = getattr(np, name)
     return ufunc
@@ -134,7 +135,7 @@ def fold_rows(component: Component, values: Array) -> Array:
     """
     values = np.asarray(values, component.dtype)
     if not len(values):
-        return identities(component, 1)
+        return identities(component, count=1)
     while len(values) > 1:
         paired = len(values) // 2 * 2
         merged_pairs = merge(component, values[0:paired:2], values[1:paired:2])

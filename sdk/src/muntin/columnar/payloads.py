@@ -39,9 +39,9 @@ def observed(field: Field, values: Sequence[object]) -> Field:
 
 
 def observed_types(field: Field, values: Sequence[object]) -> dict[str, Field]:
-    """Return the types for which the type variables of a field stand in values, by the names of the variables.
+    """Return the type that the values of each type variable of a field have, by the name of the variable.
 
-    A variable is left out if its values tell no single type.
+    A variable is left out if its values are of several types, or of a type that no column has.
     """
     values_by_variable: dict[str, list[object]] = {}
     for value in values:

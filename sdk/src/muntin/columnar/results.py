@@ -92,7 +92,7 @@ def results_of(module: OnArrays, components: Mapping[str, Array | Ragged], count
     Raises:
         ModuleContractError: The module returned another number of results.
     """
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # where floats overflow or are divided by zero, the values say so
         results = module.compute_results(components)
     if np.shape(results) != (count,):
         raise ModuleContractError(

@@ -97,7 +97,7 @@ def compute_result(module: OnArrays, state: ColumnarState) -> object:
     arrays: dict[str, Array | Ragged] = {}
     for name, component in module.components().items():
         arrays[name] = _array(component, state["kept"][name], state["payloads"])
-    (result,) = results_of(module, arrays, 1)
+    (result,) = results_of(module, arrays, count=1)
     return result
 
 
@@ -105,9 +105,9 @@ def _identity(component: Component) -> object:
     """Return the value of a component over no payloads."""
     if component.merge is Merge.COLLECT:
         return []
-    identity = identities(component, 1)
+    identity = identities(component, count=1)
     if component.is_exact:
-        return exact_sums(identity)
+        return exact_sums(identity)  # the state keeps such a sum without rounding
     return plain_values(identity)[0]
 
 

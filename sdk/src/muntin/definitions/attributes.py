@@ -21,8 +21,9 @@ _CLOSE: Final = 0.8
 def check_attributes(cls: type, label: str) -> None:
     """Refuse a class attribute that nothing reads, if it plainly is a misspelling of one that is read.
 
-    It is taken for one if its name is similar and its value is of the same type, or if its value is a policy of
-    Muntin, as policies are only read under their own names.
+    An attribute is taken for a misspelling of another one if the names are similar and the values are of the same type.
+    An attribute whose value is a policy of Muntin is always taken for one, as policies are only read under their own
+    names.
 
     Args:
         cls: A class of a module or of windows.

@@ -60,6 +60,7 @@ def undefined_methods(cls: type, name: str, missing: Iterable[str]) -> ModuleDef
         missing: The names of the methods that the class has to define.
     """
     missing_methods = sorted(missing)
+    # Names are compared without underscores: `addevents` stands for `add_events` and for `addEvents`.
     defined_methods = _methods_by_bare_name(cls)
     lines = [f"{name} does not define {', '.join(missing_methods)}"]
     for method in missing_methods:
@@ -111,7 +112,7 @@ def check_methods(cls: Any) -> None:
         if cls.is_time_sensitive and name not in _WITHOUT_WINDOW:
             arguments = _with_window(arguments_without_window)
         try:
-            signature_of(method).bind(None, *arguments)
+            signature_of(method).bind(None, *arguments)  # None takes the place of `self`
         except TypeError:
             raise ModuleDefinitionError(
                 f"{cls.name}: {name}({', '.join(_parameters(method))}) is called with ({', '.join(arguments)})\n"

@@ -50,7 +50,9 @@ def literal_of(text: str) -> Any:
 
 
 def while_parsing(call: Callable[[], T]) -> T:
-    """Call a function that parses source while no other thread of Muntin does; call it again if one disturbed it.
+    """Call a function that parses source while no other thread of Muntin parses.
+
+    The function is called again if a thread of another library disturbed it, by parsing at the same time.
 
     Args:
         call: The function, which must have no effects, as it may be called several times: for example one that calls

@@ -76,6 +76,7 @@ class MuntinError(Exception):
         # None may itself be the wrong value, so another object stands for "no value".
         self.value = None if value is _UNKNOWN else value
         if argument is not None:
+            # An argument is spelled with `...` where its value does not matter.
             parts["argument"] = Argument(argument, ... if value is _UNKNOWN else value)
         if value is not _UNKNOWN:
             parts["value"] = value

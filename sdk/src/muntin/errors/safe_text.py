@@ -12,36 +12,36 @@ _MOST_LINKS: Final = 8
 """Exceptions of a chain that are shown: the first ones, which failed last."""
 
 
-def cut(text: str, most: int = MOST) -> str:
+def cut(text: str, longest: int = MOST) -> str:
     """Return text that can be printed anywhere, without its middle if it is long.
 
     Example:
         >>> cut("0123456789", 4)
         '012 [6 characters left out] 9'
     """
-    if len(text) > most:
-        tail = most // 4
-        text = f"{text[: most - tail]} [{len(text) - most:,} characters left out] {text[len(text) - tail :]}"
+    if len(text) > longest:
+        tail = longest // 4
+        text = f"{text[: longest - tail]} [{len(text) - longest:,} characters left out] {text[len(text) - tail :]}"
     # A lone half of a surrogate pair cannot be written as UTF-8: it is shown as an escape.
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def safe_repr(value: object, most: int = MOST) -> str:
-    """Return `repr` of a value, cut to size; where that raises, a note that it does."""
+def safe_repr(value: object, longest: int = MOST) -> str:
+    """Return `repr` of a value, cut to size; if `repr` raises, a note that it does."""
     # Python refuses to write out the digits of such an int.
     if type(value) is int and value.bit_length() > 10_000:
         return f"an int of {value.bit_length():,} bits"
-    return cut(_text_by(repr, value), most)
+    return cut(_text_by(repr, value), longest)
 
 
-def safe_message(error: BaseException, most: int = MOST) -> str:
+def safe_message(error: BaseException, longest: int = MOST) -> str:
     """Return the message of an exception, cut to size; if its `str` raises, a note that it does.
 
     Example:
         >>> safe_message(ZeroDivisionError("division by zero")), safe_message(SystemExit(3))
         ('ZeroDivisionError: division by zero', 'SystemExit: 3')
     """
-    return f"{type(error).__name__}: {cut(_text_by(str, error), most)}"
+    return f"{type(error).__name__}: {cut(_text_by(str, error), longest)}"
 
 
 def safe_cause(error: BaseException) -> BaseException:

@@ -204,10 +204,12 @@ def _call_of_several_inputs(cls: type[Module], columns: tuple[Any, ...], paramet
 
     # Columns by place do not say to which stream they belong, unless `from_stream` names it.
     name_their_streams = all(isinstance(column, StreamColumns) for column in columns)
-    if missing or not name_their_streams or len(columns) > len(names):
+    fault = ""
+    if not name_their_streams or len(columns) > len(names):
         fault = "columns by place do not say of which"
-        if name_their_streams and len(columns) <= len(names):
-            fault = f"the query does not say what {missing[0]} is"
+    elif missing:
+        fault = f"the query does not say what {missing[0]} is"
+    if fault:
         examples = ", ".join(f"{name}='<column>'" for name in names)
         raise QueryError(
             f"{cls.name} reads {len(names)} inputs, {', '.join(names)}, and {fault}\n"
@@ -216,7 +218,7 @@ def _call_of_several_inputs(cls: type[Module], columns: tuple[Any, ...], paramet
     streams = {name: _stream_columns(name, arguments.get(name, ())) for name in names}
     module_parameters = {name: value for name, value in arguments.items() if name not in streams}
     check_parameters(cls, module_parameters)
-    return ModuleCall(cls, (), module_parameters, streams=streams)
+    return ModuleCall(cls, inputs=(), parameters=module_parameters, streams=streams)
 
 
 def _stream_columns(name: str, value: Any) -> StreamColumns:

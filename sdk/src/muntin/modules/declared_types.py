@@ -26,7 +26,7 @@ def type_arguments(cls: type, root: type) -> dict[str, object]:
     Raises:
         ModuleDefinitionError: No parent of the class has types in brackets.
     """
-    types = _types_by_role(cls, root, {})
+    types = _types_by_role(cls, root, bindings={})
     if types is None:
         raise ModuleDefinitionError(
             f"{cls.__qualname__} does not say its types\n"

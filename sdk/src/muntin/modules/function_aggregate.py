@@ -44,7 +44,7 @@ class FunctionAggregate(Aggregate[In, Out], Generic[In, Out]):
 
     def compute_result(self, payloads: Sequence[In]) -> Out:
         """Call the function with an array, a list or a Series for each column."""
-        array_of, python_value = _conversions()
+        array_of, python_value = _conversions()  # imported at the first call, as NumPy is slow to import
         columns: Any = [payloads]
         if len(self._collections) > 1:
             # Each payload is a tuple with a value of each column: turn the payloads into a sequence per column.
@@ -152,7 +152,7 @@ def function_aggregate(
         "version": version,
     }
     base: Any = FunctionAggregate
-    return new_class(name, (base[reads, result],), {}, lambda body: body.update(attributes))
+    return new_class(name, bases=(base[reads, result],), exec_body=lambda body: body.update(attributes))
 
 
 def member_type(annotation: object) -> object:
@@ -164,7 +164,7 @@ def member_type(annotation: object) -> object:
 
 
 def _collection(member: object, annotation: object) -> Callable[[Any], Any] | None:
-    """Return the class of the argument by which a function takes a column; None for an array.
+    """Return the class in which a function gets the values of a column: a list, or a Series; None for an array.
 
     Args:
         member: The type of the members, if the function takes a list; None otherwise.

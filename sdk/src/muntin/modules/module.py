@@ -123,7 +123,7 @@ class Module:
             ) from error
 
     def __init_subclass__(cls, **options: object) -> None:
-        """Give a subclass that says if it is time-sensitive the same `reads_times`, unless it sets that itself."""
+        """Set `reads_times` in a subclass that sets `is_time_sensitive`, to the same value, unless it sets both."""
         super().__init_subclass__(**options)
         attributes = vars(cls)
         if "is_time_sensitive" in attributes and "reads_times" not in attributes:
@@ -162,10 +162,10 @@ class Module:
     def continues_from(self, version: str) -> bool:
         """Return True if a query can continue from a checkpoint that another version of the module wrote.
 
-        From an older version it can if that is at least `continues_since`, or, if `continues_since` is None, if the
-        module has `upgrade_state`. From a newer version it never can. A version that is not a number, such as a hash of
-        the code, is neither older nor newer: from such a version it can if that is `continues_since` itself, or if the
-        module has `upgrade_state`.
+        A query can continue from an older version that is at least `continues_since`. It never can from a newer one. A
+        version that is not a number, such as a hash of the code, is neither older nor newer: a query can continue from
+        such a version only if `continues_since` names it. Where `continues_since` is None, a module with
+        `upgrade_state` continues from all older versions, and from all that are not numbers.
 
         Called on the driver before a query starts, and on the workers where they find a state of the other version.
 

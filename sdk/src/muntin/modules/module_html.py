@@ -42,7 +42,7 @@ def html_of_function(name: str, code: Callable[..., Any], result: Field) -> str:
         code: The function itself.
         result: The type of its value.
     """
-    return _page(name, code.__doc__, [*_parameter_facts(code, {}), ("returns", spell(result))])
+    return _page(name, code.__doc__, [*_parameter_facts(code, values={}), ("returns", spell(result))])
 
 
 def _page(heading: str, docstring: str | None, facts: Iterable[tuple[str, str]]) -> str:

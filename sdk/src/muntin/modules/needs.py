@@ -91,13 +91,16 @@ class Needs:
         instead: object = WrittenWindows(window_with_reach, axis)
         if window_with_reach == window:
             instead = HoppingWindows.suggest(self.reach, axis)
+        # Windows that overlap hold an event for longer than their reach, and windows that grow within a period may hold
+        # an event for less: the message names the shorter time.
+        kept = min(window.reach, window.holds_past)
         return ErrorMessage(
             "needs events to stay members for {reach} after their end, and {windows} keeps them for {kept}\n"
             "  what lies further apart would not be found, and nothing would say so\n"
             "  write: {instead}",
             reach=axis.spell_length(self.reach),
             windows=WrittenWindows(window, axis),
-            kept=axis.spell_length(min(window.reach, window.holds_past)),
+            kept=axis.spell_length(kept),
             instead=instead,
         )
 

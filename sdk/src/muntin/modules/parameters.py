@@ -56,7 +56,7 @@ def check_parameters(cls: Any, parameters: Mapping[str, object]) -> None:
         for name in parameters:
             if name in signature.parameters:
                 continue
-            close_names = difflib.get_close_matches(name, signature.parameters, 1)
+            close_names = difflib.get_close_matches(name, signature.parameters, n=1)
             if close_names:
                 suggestions += f"; did you mean {close_names[0]}, not {name}?"
         reason = ErrorMessage("{fault}{suggestions}", fault=message_of(error), suggestions=suggestions)

@@ -101,7 +101,7 @@ class Canvas:
     def __str__(self) -> str:
         return "\n".join(self._lines)
 
-    def rect(self, x: float, y: float, width: float, height: float, look: str, corner: float = 0) -> None:
+    def rect(self, x: float, y: float, width: float, height: float, look: str, *, corner: float = 0) -> None:
         """Draw a box from its upper left corner; `corner` is the radius of its corners."""
         self._add("rect", x=x, y=y, width=width, height=height, rx=corner, **{"class": look})
 
@@ -113,7 +113,7 @@ class Canvas:
         """Draw a straight line."""
         self._add("line", x1=start[0], y1=start[1], x2=end[0], y2=end[1], **{"class": look})
 
-    def arrow_head(self, x: float, y: float, look: str, size: float = 4) -> None:
+    def arrow_head(self, x: float, y: float, look: str, *, size: float = 4) -> None:
         """Draw the head of an arrow to the right, with its tip at a point."""
         back = x - size * 1.6
         self._triangle((back, y - size), (x, y), (back, y + size), look)

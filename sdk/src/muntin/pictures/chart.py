@@ -69,7 +69,7 @@ class Chart:
         canvas = Canvas()
         placed_rows = list(self._placed_rows())
         height = placed_rows[-1].bottom + MARGIN if placed_rows else 2 * MARGIN
-        canvas.rect(0.5, 0.5, WIDTH - 1, height - 1, "card", 8)
+        canvas.rect(0.5, 0.5, WIDTH - 1, height - 1, "card", corner=8)
         for number, row in enumerate(placed_rows):
             row.draw(canvas)
             is_last = number + 1 == len(placed_rows)
@@ -105,7 +105,12 @@ class _PlacedRow:
 
     @classmethod
     def at(cls, top: float, boxes: Sequence[Box]) -> _PlacedRow:
-        """Give each box an equal share of the width, and break the lines that are too long for it."""
+        """Place boxes in a row: each gets an equal share of the width, and lines that are too long for it are broken.
+
+        Args:
+            top: The top of the row.
+            boxes: The boxes, from left to right.
+        """
         width_of_boxes = WIDTH - 2 * MARGIN - _SIDE * (len(boxes) - 1)
         width = width_of_boxes / len(boxes)
         boxes_with_broken_lines: list[Box] = []
@@ -130,7 +135,7 @@ class _PlacedRow:
         """Draw the boxes with their texts."""
         for index, box in enumerate(self.boxes):
             left = self.left_of(index)
-            canvas.rect(left, self.top, self.width, self.bottom - self.top, box.look, 5)
+            canvas.rect(left, self.top, self.width, self.bottom - self.top, box.look, corner=5)
             heading_middle = self.top + _PADDING + _LINE / 2 - 2
             canvas.text(left + _PADDING, heading_middle, box.heading, "bold")
             for number, line in enumerate(box.lines, start=1):

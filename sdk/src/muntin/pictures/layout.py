@@ -81,7 +81,7 @@ class Scale:
         label_width = max(min(width_of(bar.label, LETTERS), LABEL) for bar in bars)
         label_gap = 14 if label_width else 4
         low, high = span(bars)
-        scale = cls(low, high, MARGIN + label_width + label_gap, WIDTH - MARGIN - 12, axis)
+        scale = cls(low, high, left=MARGIN + label_width + label_gap, right=WIDTH - MARGIN - 12, axis=axis)
         # Narrow it twice: on a narrower scale some notes no longer fit into their boxes and are written beside them.
         return scale.narrowed(bars).narrowed(bars)
 
@@ -127,7 +127,7 @@ class Scale:
         steps = _TIME_STEPS if self.axis is Axis.TIME else _STEPS
         steps_with_room = [step for step in steps if self._has_room(self._multiples(step))]
         if not steps_with_room:
-            steps_with_room = [self.high - self.low]
+            steps_with_room = [self.high - self.low]  # so long that at most two ticks have their number
 
         bounds: list[int] = []
         for bar in bars:
@@ -286,7 +286,7 @@ def _lanes(bars: Sequence[Bar], top: float, scale: Scale) -> Iterator[Lane]:
         if look is Look.WINDOW and not any(bar.note for bar in group_bars):
             height = _BARE_WINDOW
         for number, lane_bars in enumerate(_packed(group_bars, scale)):
-            yield Lane(label if number == 0 else "", top, height, tuple(lane_bars))
+            yield Lane(label if number == 0 else "", top=top, height=height, bars=tuple(lane_bars))
             top += height
 
 

@@ -72,7 +72,7 @@ def _event(canvas: Canvas, scale: Scale, bar: Bar, middle: float) -> None:
         canvas.dot((left + right) / 2, middle, ROUND, _look(bar, "start"))
     elif bar.is_open:
         canvas.line((left, middle), (right - 5, middle), _look(bar, "life"))
-        canvas.arrow_head(right + 2, middle, _look(bar, "start"), 6)
+        canvas.arrow_head(right + 2, middle, _look(bar, "start"), size=6)
         canvas.dot(left + ROUND, middle, ROUND, _look(bar, "start"))
     else:
         # A short lifetime has smaller dots, so that a line is left between them.
@@ -111,7 +111,7 @@ def _result(canvas: Canvas, scale: Scale, bar: Bar, middle: float) -> None:
     right = scale.end_of(bar)
     if bar.whole is not None:
         _cut_away(canvas, scale, bar, bar.whole, middle)
-    canvas.rect(left + 0.5, middle - 10, right - left - 1, 20, _look(bar, "box"), 3)
+    canvas.rect(left + 0.5, middle - 10, right - left - 1, 20, _look(bar, "box"), corner=3)
     if bar.note and fits(bar, scale):
         canvas.text((left + right) / 2, middle, bar.note, _look(bar, "mid bold"))
     elif bar.note:
@@ -125,13 +125,13 @@ def _window(canvas: Canvas, scale: Scale, number: int, bar: Bar, middle: float, 
     right = scale.end_of(bar)
     top = middle - height / 2 + 2
     bottom = middle + height / 2 - 2
-    canvas.rect(left + 0.5, top, right - left - 1, bottom - top, look, 3)
+    canvas.rect(left + 0.5, top, right - left - 1, bottom - top, look, corner=3)
     extent = extent_of(bar, scale.axis)
     has_room = width_of(extent, LETTERS) + 3 <= right - left
     # The note and the extent share the height of the box; one without the other stands in the middle.
     if bar.note:
         note_middle = bottom - 13 if has_room else middle - 1
-        canvas.rect(left + 2, bottom - 3, right - left - 4, 3, "base", 1.5)
+        canvas.rect(left + 2, bottom - 3, right - left - 4, 3, "base", corner=1.5)
         canvas.text((left + right) / 2, note_middle, bar.note, "mid bold")
     if has_room:
         extent_middle = top + 11 if bar.note else middle
@@ -158,7 +158,7 @@ def render(drawing: Drawing, description: str) -> str:
 
     # An element that is drawn later covers earlier ones: so backgrounds come first, then marks, and bars last.
     canvas = Canvas()
-    canvas.rect(0.5, 0.5, WIDTH - 1, height - 1, "card", 8)
+    canvas.rect(0.5, 0.5, WIDTH - 1, height - 1, "card", corner=8)
     for block in drawn_blocks:
         _background(canvas, scale, block)
     for block in drawn_blocks:
@@ -200,7 +200,7 @@ def _background(canvas: Canvas, scale: Scale, block: Block) -> None:
         for number, window in enumerate(windows):
             left = scale.at(window.start)
             look = "other-veil" if number % 2 else "veil"
-            canvas.rect(left + 0.5, top, scale.end_of(window) - left - 1, block.bottom - top, look, 3)
+            canvas.rect(left + 0.5, top, scale.end_of(window) - left - 1, block.bottom - top, look, corner=3)
         return
 
     # A line goes down to the lowest lane with a window that starts or ends there.
@@ -234,7 +234,7 @@ def _window_bounds(lane: Lane) -> list[int]:
 def _heading(canvas: Canvas, block: Block) -> None:
     """Write the text of a block, and draw a line from its end to the edge if there is room."""
     heading = shortened(block.heading, WIDTH - 2 * MARGIN, LETTERS)
-    width = width_of(heading, 1.1 * LETTERS)
+    width = width_of(heading, 1.1 * LETTERS)  # bold letters are wider
     middle = block.top + HEADING / 2
     canvas.text(MARGIN, middle, heading, "bold")
     if MARGIN + width + 16 < WIDTH - MARGIN:
@@ -244,7 +244,7 @@ def _heading(canvas: Canvas, block: Block) -> None:
 def _ruler(canvas: Canvas, scale: Scale, labelled: Iterable[int], top: float) -> None:
     """Draw the axis as an arrow, with a stroke and a number at each labelled tick."""
     canvas.line((scale.left, top), (scale.right + ARROW, top), "axis")
-    canvas.arrow_head(scale.right + 12, top, "tip", 3)
+    canvas.arrow_head(scale.right + 12, top, "tip", size=3)
     for tick in labelled:
         canvas.line((scale.at(tick), top), (scale.at(tick), top + 5), "axis")
         canvas.text(scale.at(tick), top + 15, spell_tick(tick, scale.axis), "mid soft")

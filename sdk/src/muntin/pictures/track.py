@@ -57,7 +57,8 @@ class Track:
         """Return the bar of a row: from its start to its end, or one tick long if rows have only a start."""
         row_start, row_end = self._start_and_end(row)
         start = _tick(row_start)
-        is_point = self.end is None and not isinstance(row[self.start], Mapping)
+        has_both_bounds = isinstance(row[self.start], Mapping)  # such as the column `window` of results
+        is_point = self.end is None and not has_both_bounds
         return Bar(
             label=self.label.format(**row),
             start=start,

@@ -53,7 +53,7 @@ class RowAutomaton(PartitionedRows):
         """Return the actions of a window that is computed before a row is inserted; None if it is not.
 
         By default that is a window with a trigger by delta: its attribute has grown by more than the size since the
-        base, which is the attribute at the last trigger, or at the first row.
+        base, which is the attribute at the last trigger, or at the first row. The base is kept up to date here.
 
         Args:
             state: The state of the key.
@@ -100,13 +100,14 @@ class RowAutomaton(PartitionedRows):
         # A marker counts whether it is admitted or not, and never is a member.
         if isinstance(trigger, MarkerPolicy) and values[0]:
             if not state.count:
-                yield Action(ActionKind.EMPTY)
+                yield Action(ActionKind.EMPTY)  # a marker without rows before it
             yield from self._compute_all(state, time)
             return
         if not is_admitted:
             return
 
-        # A window that ends before the row may take its partition along. Then try again: the row may open another one.
+        # A window may be computed before the row. If it is a tumbling one, it ends, and its partition is removed: so
+        # open the partition anew, and look at its new window, until no window is computed before the row.
         while True:
             if partition not in state.partitions and not self._may_begin(values):
                 return
@@ -126,7 +127,7 @@ class RowAutomaton(PartitionedRows):
         if begins_time_limit or isinstance(eviction, ElapsedPolicy):
             state.expiring.append(Expiring(time, number, partition))
 
-        # Insert the row. Windows whose rows leave all at once need not keep them: their size and first row are enough.
+        # Insert the row. Windows whose rows leave all at once keep no rows: their size and first row are enough.
         value = window.fill_null(values[0]) if isinstance(eviction, DeltaPolicy) else None
         window.insert(number, time, value, is_kept=eviction is not None)
         state.count += 1
@@ -160,6 +161,7 @@ class RowAutomaton(PartitionedRows):
     def advance(self, state: Subwindows, tick: int) -> Iterator[Action]:
         """Yield the actions due up to a tick: at one tick rows leave, then partitions, then windows are computed."""
         while (due := self.next_tick(state)) <= tick and due < INFINITY:
+            # Rows leave sliding windows when they are too old.
             if not self.leaves_at_once:
                 # One action per partition, so that a module handles all rows that leave together in one call.
                 overdue_numbers: dict[Hashable, list[int]] = {}
@@ -169,6 +171,7 @@ class RowAutomaton(PartitionedRows):
                     yield from self._evict(state, partition, numbers)
             if self._removal_age is not None:
                 yield from self._remove_partitions(state, due)
+            # A tumbling window ends when its first row is older than the time limit, if it has one.
             if self.leaves_at_once:
                 for first_row in state.pop_overdue(self._expires_after, due):
                     yield from self._break_off(state, first_row.partition, due)
@@ -220,7 +223,7 @@ class RowAutomaton(PartitionedRows):
         return state.to_data()
 
     def from_data(self, data: Sequence[Any]) -> Subwindows:
-        """Return the state that `to_data` made data of."""
+        """Return the state from the data that `to_data` returned."""
         is_timed = isinstance(self._eviction_policy, ElapsedPolicy) or self._time_limit is not None
         return Subwindows.from_data(data, is_timed=is_timed)
 
@@ -231,7 +234,7 @@ class RowAutomaton(PartitionedRows):
 
     @property
     def _expires_after(self) -> int:
-        """The time after which a row leaves by time, or the window that it began ends."""
+        """The time after which a row leaves by time, or the window that it began ends; 0 if nothing expires."""
         if isinstance(self._eviction_policy, ElapsedPolicy):
             return self._eviction_policy.length + 1  # a row leaves when it is older than the length
         return self._time_limit or 0
@@ -267,11 +270,11 @@ class RowAutomaton(PartitionedRows):
     def _extent(self, window: Subwindow, time: int) -> Window:
         """Return the extent of a window that is computed at a time.
 
-        The window starts with its oldest row, or, if time bounds it, its whole length before. It ends at the time it is
-        computed, or right after its newest row.
+        The window starts with its oldest row or, if time bounds it, its whole length before that time. It ends at that
+        time or, if its newest row comes later, right after this row.
         """
         bound = self._trigger_policy if self.leaves_at_once else self._eviction_policy
-        end = max(time, window.newest + 1) if window.size else time
+        end = max(time, window.newest_time + 1) if window.size else time
         if isinstance(bound, ElapsedPolicy):
             return Window(time - bound.length, end)
         if window.size:
@@ -282,12 +285,12 @@ class RowAutomaton(PartitionedRows):
         """Yield the computation of the windows of all partitions."""
         partitions = [*state.partitions]  # a copy, as a window that ends takes its partition along
         if not partitions and self.shows_empty:
-            partitions = [0]
+            partitions = [0]  # the one partition of windows without partitions
         for partition in partitions:
             yield from self._compute(state, partition, time)
 
     def _evict(self, state: Subwindows, partition: Hashable, numbers: Sequence[int]) -> Iterator[Action]:
-        """Remove rows from a window, and yield that they leave.
+        """Remove rows from a window; yield that the window is full, the first time, and that the rows leave.
 
         Args:
             state: The state of the key.
@@ -308,7 +311,9 @@ class RowAutomaton(PartitionedRows):
         limits = self.partitions
         while limits is not None and _exceeds(state, limits, time):
             # By default the least recently used partition goes, which comes first; a plugin may choose others.
-            views = [PartitionView(name, window.size, window.last) for name, window in state.partitions.items()]
+            views = [
+                PartitionView(name, window.size, window.last_insertion) for name, window in state.partitions.items()
+            ]
             selected = list(dict.fromkeys(self.select_partitions(views)))
             if not selected or not all(name in state.partitions for name in selected):
                 raise WindowError(

@@ -115,7 +115,11 @@ class LastRows(RowAutomaton):
 
     @property
     def context(self) -> WindowContext:
-        """Free if rows leave and windows are computed by time; backward if both go by number; forward otherwise."""
+        """The other rows on which the windows of a row depend.
+
+        None of them (free) if rows leave and windows are computed by time. Earlier rows (backward) if both go by
+        number, or if windows by time wait until they are full. Otherwise all rows (forward).
+        """
         # If one policy evicts and another triggers, later rows decide in which windows a row is.
         mixes_policies = type(self.evicts) is not type(self.triggers)
         if self._is_limited or mixes_policies or isinstance(self.evicts, DeltaPolicy):
@@ -131,7 +135,7 @@ class LastRows(RowAutomaton):
             return None
         if not isinstance(self.evicts, CountPolicy) or not isinstance(self.triggers, CountPolicy):
             return None
-        return RankedWindows(self.evicts.size, self.triggers.size, self.waits_until_full)
+        return RankedWindows(size=self.evicts.size, every=self.triggers.size, only_full=self.waits_until_full)
 
     @property
     def _eviction_policy(self) -> RowPolicy:

@@ -89,7 +89,8 @@ class PartitionedRows(RowWindows):
             last(10).trigger(2).partition('sensor', most=1000)
         """
         age_ticks = None if age is None else ticks(age)
-        return replace(self, partitions=Partitions(by, age_ticks, most, most_rows, on_insertion))
+        partitions = Partitions(by, age=age_ticks, most=most, most_rows=most_rows, on_insertion=on_insertion)
+        return replace(self, partitions=partitions)
 
     def with_empty(self) -> Self:
         """Compute windows also when they have no rows."""

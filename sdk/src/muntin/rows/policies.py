@@ -189,7 +189,7 @@ def policy_of(value: RowPolicy | int | str | timedelta) -> RowPolicy:
         return value
     if isinstance(value, str | timedelta):
         return ElapsedPolicy(ticks(value))
-    count: object = value
+    count: object = value  # at run time a caller may give a value of any type
     if isinstance(count, int) and not isinstance(count, bool):
         return CountPolicy(count)
     raise WindowError(
@@ -275,7 +275,7 @@ def delta(attribute: str, size: str | timedelta | float, *, start: float | None 
 
 
 def elapsed(period: Duration) -> ElapsedPolicy:
-    """Return the policy of elapsed time of the axis. A text such as `"10 seconds"` in its place means the same.
+    """Return the policy of elapsed time of the axis. In a query, text such as `"10 seconds"` means the same policy.
 
     Args:
         period: The length of time; a bare number is in ticks of an axis that is not time.

@@ -75,7 +75,7 @@ class RowBatches(_TumblingRows):
         return "batch(10)"
 
     def __post_init__(self) -> None:
-        """Refuse policies that contradict each other, that do not end batches, or that show no empty ones."""
+        """Refuse policies that contradict each other or end no batches, and empty windows where there can be none."""
         if self.within is not None and isinstance(self.evicts, ElapsedPolicy):
             raise WindowError(
                 f"{self.spell()} is flushed by time twice: at multiples of {self.evicts.spell(Axis.TICKS)}, and within "
@@ -324,4 +324,11 @@ def between(
         between(closes='is_last')
     """
     time_limit = None if within is None else elapsed(within)
-    return RowsBetween(opens, closes, closing_row, reopens, closed_only, within=time_limit)
+    return RowsBetween(
+        opens=opens,
+        closes=closes,
+        closing_row=closing_row,
+        reopens=reopens,
+        closed_only=closed_only,
+        within=time_limit,
+    )

@@ -170,5 +170,5 @@ class RowWindows(WindowSpecification):
         return state
 
     def from_data(self, data: Any) -> Any:
-        """Return the state that `to_data` made data of; by default the data itself."""
+        """Return the state from the data that `to_data` returned; by default the data itself."""
         return data

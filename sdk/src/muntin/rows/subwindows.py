@@ -26,11 +26,11 @@ class Subwindow:
     """The window of one partition.
 
     Attributes:
-        last: The time of the last row that was inserted.
+        last_insertion: The time of the last row that was inserted, which may have left since.
         size: The number of members.
         oldest_time: The time of the oldest member.
         oldest_number: The number of the oldest member.
-        newest: The time of the newest member.
+        newest_time: The time of the newest member.
         rows_since_computed: The number of rows since the window was last computed.
         base: The attribute from which the next difference of a trigger counts; None before there is one.
         is_full: True if the window was full once.
@@ -39,11 +39,11 @@ class Subwindow:
         by_value: A heap of the attributes of members, with their numbers, if rows leave by delta.
     """
 
-    last: int
+    last_insertion: int
     size: int = 0
     oldest_time: int = 0
     oldest_number: int = 0
-    newest: int = 0
+    newest_time: int = 0
     rows_since_computed: int = 0
     base: Any = None
     is_full: bool = False
@@ -69,8 +69,8 @@ class Subwindow:
             self.oldest_time = time
             self.oldest_number = number
         self.size += 1
-        self.newest = time
-        self.last = time
+        self.newest_time = time
+        self.last_insertion = time
         self.has_new_rows = True
         if is_kept:
             self.rows[number] = Member(time, value)
@@ -86,7 +86,7 @@ class Subwindow:
             newest_number = next(reversed(self.rows))
             self.oldest_number = next(iter(self.rows))
             self.oldest_time = self.rows[self.oldest_number].time
-            self.newest = self.rows[newest_number].time
+            self.newest_time = self.rows[newest_number].time
 
     def fill_null(self, value: Any) -> Any:
         """Return the attribute of the next member; for a null, that of the previous member.
@@ -119,12 +119,12 @@ class Subwindow:
     def to_data(self) -> list[Any]:
         """Return the window as plain data: the fields in their order, without `by_value`, which the rows tell."""
         rows = [[number, *member] for number, member in self.rows.items()]
-        members = [self.last, self.size, self.oldest_time, self.oldest_number, self.newest]
+        members = [self.last_insertion, self.size, self.oldest_time, self.oldest_number, self.newest_time]
         return [*members, self.rows_since_computed, self.base, self.is_full, self.has_new_rows, rows]
 
     @classmethod
     def from_data(cls, data: Sequence[Any]) -> Subwindow:
-        """Return the window that `to_data` made data of."""
+        """Return the window from the data that `to_data` returned."""
         *field_values, rows = data
         window = cls(*field_values)
         window.rows = OrderedDict((number, Member(*member)) for number, *member in rows)
@@ -167,7 +167,7 @@ class Subwindows:
     @property
     def least_recent(self) -> int:
         """The time of the last row of the least recently used partition."""
-        return next(iter(self.partitions.values())).last
+        return next(iter(self.partitions.values())).last_insertion
 
     def open(self, partition: Hashable, time: int) -> Subwindow:
         """Return the window of a partition that gets a row, a new one if need be, and make it the most recently used.
@@ -189,7 +189,10 @@ class Subwindows:
         self.count -= self.partitions.pop(partition).size
 
     def next_expiring(self) -> Expiring | None:
-        """Return the oldest row that is still a member and expires; None if there is none."""
+        """Return the oldest row that is still a member and expires; None if there is none.
+
+        Older rows in `expiring` have left their windows for another reason, and are dropped.
+        """
         while self.expiring:
             row = self.expiring[0]
             window = self.partitions.get(row.partition)

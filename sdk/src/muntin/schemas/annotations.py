@@ -56,7 +56,7 @@ def describe(annotation: object, name: str = "") -> Field:
         >>> describe(float | None)
         Field(name='', type=Scalar(kind=<ScalarKind.FLOAT: 'float'>), is_nullable=True)
     """
-    return _describe(annotation, name, ())
+    return _describe(annotation, name, within=())
 
 
 def _describe(annotation: object, name: str, within: tuple[type, ...]) -> Field:
@@ -64,7 +64,7 @@ def _describe(annotation: object, name: str, within: tuple[type, ...]) -> Field:
     if isinstance(annotation, typing_extensions.TypeAliasType):
         return _describe(annotation.__value__, name, within)
     if annotation is None or annotation is type(None):
-        return Field(name, Variable(""), is_nullable=True)
+        return Field(name, Variable(""), is_nullable=True)  # a column of any type can hold nulls
     # An instant is an integer with a note in `Annotated`, so it has to be recognized before the note is taken off.
     if annotation == Instant:
         return Field(name, Scalar(ScalarKind.INSTANT))

@@ -103,7 +103,7 @@ class Component:
     @classmethod
     def count(cls) -> Component:
         """Make the component that counts the lifted payloads. `lift` does not return it."""
-        return cls(Merge.COUNT, "int64", 0)
+        return cls(Merge.COUNT, "int64", identity=0)
 
     @classmethod
     def sum(cls, dtype: str = "float64", shape: tuple[int, ...] = ()) -> Component:
@@ -113,7 +113,7 @@ class Component:
         rounded once when `compute_results` gets it. It is infinite only if the exact sum is beyond the largest float,
         and NaN if a value is NaN or if there are infinities of both signs; a zero has no sign.
         """
-        return cls(Merge.ADD, dtype, 0, shape)
+        return cls(Merge.ADD, dtype, identity=0, shape=shape)
 
     @classmethod
     def mean(cls, dtype: str = "float64", shape: tuple[int, ...] = ()) -> Component:
@@ -121,22 +121,22 @@ class Component:
 
         The mean is the exact sum divided by the number of payloads, rounded once.
         """
-        return cls(Merge.MEAN, dtype, 0, shape)
+        return cls(Merge.MEAN, dtype, identity=0, shape=shape)
 
     @classmethod
     def product(cls, dtype: str = "float64", shape: tuple[int, ...] = ()) -> Component:
         """Make the component of a product, which has no inverse."""
-        return cls(Merge.MULTIPLY, dtype, 1, shape)
+        return cls(Merge.MULTIPLY, dtype, identity=1, shape=shape)
 
     @classmethod
     def min(cls, dtype: str = "float64", shape: tuple[int, ...] = ()) -> Component:
         """Make the component of the smallest value, where NaN is larger than any number."""
-        return cls(Merge.MIN, dtype, _extreme(dtype, largest=True), shape)
+        return cls(Merge.MIN, dtype, identity=_extreme(dtype, largest=True), shape=shape)
 
     @classmethod
     def max(cls, dtype: str = "float64", shape: tuple[int, ...] = ()) -> Component:
         """Make the component of the largest value, where NaN is larger than any number."""
-        return cls(Merge.MAX, dtype, _extreme(dtype, largest=False), shape)
+        return cls(Merge.MAX, dtype, identity=_extreme(dtype, largest=False), shape=shape)
 
     @classmethod
     def bit_and(cls, dtype: str = "int64", shape: tuple[int, ...] = ()) -> Component:
@@ -146,13 +146,13 @@ class Component:
             all_bits = True
         elif dtype.startswith("uint"):
             all_bits = _extreme(dtype, largest=True)
-        return cls(Merge.BIT_AND, dtype, all_bits, shape)
+        return cls(Merge.BIT_AND, dtype, identity=all_bits, shape=shape)
 
     @classmethod
     def bit_or(cls, dtype: str = "int64", shape: tuple[int, ...] = ()) -> Component:
         """Make the component of the bits that any value has; of booleans, it is true if any is."""
         no_bits = False if dtype == "bool" else 0
-        return cls(Merge.BIT_OR, dtype, no_bits, shape)
+        return cls(Merge.BIT_OR, dtype, identity=no_bits, shape=shape)
 
     @classmethod
     def merged(
@@ -187,7 +187,7 @@ class Component:
             >>> round(log_sum.compute_result(log_sum.add_events(log_sum.create_state(), [0.0, 0.0])), 6)
             0.693147
         """
-        return cls(Merge.CUSTOM, dtype, identity, shape, function, inverse)
+        return cls(Merge.CUSTOM, dtype, identity=identity, shape=shape, function=function, inverse=inverse)
 
     @classmethod
     def values(cls, dtype: str = "float64") -> Component:
@@ -211,7 +211,7 @@ class Component:
             >>> median.compute_result(median.add_events(median.create_state(), [3.0, 1.0, 2.0]))
             2.0
         """
-        return cls(Merge.COLLECT, dtype, None)
+        return cls(Merge.COLLECT, dtype, identity=None)
 
     @property
     def is_lifted(self) -> bool:
@@ -297,7 +297,7 @@ def _extreme(dtype: str, *, largest: bool) -> object:
         magnitude = 2 ** (_BITS[dtype] - 1)
         return magnitude - 1 if largest else -magnitude
     signed_type = dtype.removeprefix("u")
-    if signed_type in _BITS:
+    if signed_type in _BITS:  # the type itself is unsigned
         return 2 ** _BITS[signed_type] - 1 if largest else 0
     if dtype.startswith("float"):
         return float("nan") if largest else float("-inf")  # NaN counts as larger than infinity

@@ -98,7 +98,8 @@ else:
         if name not in _LAW_FILE_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         law_file = import_module(f"{__name__}.laws.{_LAW_FILE_OF[name]}")
-        value = globals()[name] = getattr(law_file, name)
+        value = getattr(law_file, name)
+        globals()[name] = value  # the next use finds the name without this function
         return value
 
     def __dir__():

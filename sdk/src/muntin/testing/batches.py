@@ -29,7 +29,7 @@ class KeyRange:
 
     def __contains__(self, value: object) -> bool:
         if value is None:
-            return False
+            return False  # null sorts before all values, and lies in no range
         if self.low is not None and value_key(value) < value_key(self.low):
             return False
         return self.high is None or value_key(value) < value_key(self.high)

@@ -116,7 +116,7 @@ def _merged(component: Component, values: Any, slices: Sequence[slice]) -> Any:
     Args:
         component: The component.
         values: The values of all payloads; None for a count.
-        slices: The places of each group among them.
+        slices: The slice of these values that each group has.
 
     Returns:
         One value per group.

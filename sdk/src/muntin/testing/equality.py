@@ -14,7 +14,7 @@ from typing import Any
 def equal(left: object, right: object, tolerance: float = 0.0) -> bool:
     """Return True if two values are equal, numbers within a tolerance, NaN to NaN.
 
-    Lists, tuples, mappings and dataclasses are compared part by part, and sets as they are.
+    Lists, tuples, mappings and dataclasses are compared part by part. The numbers in a set get no tolerance.
 
     Args:
         left: The first value.
@@ -51,7 +51,10 @@ def alike(left: object, right: object, same_numbers: Callable[[object, object], 
         return bool(left == right)
     if len(left_parts) != len(right_parts):
         return False
-    return all(alike(*pair, same_numbers) for pair in zip(left_parts, right_parts, strict=True))
+    for left_part, right_part in zip(left_parts, right_parts, strict=True):
+        if not alike(left_part, right_part, same_numbers):
+            return False
+    return True
 
 
 def same_bag(left: Iterable[Any], right: Iterable[Any], tolerance: float = 0.0) -> bool:
@@ -77,7 +80,7 @@ def same_bag(left: Iterable[Any], right: Iterable[Any], tolerance: float = 0.0) 
 
 
 def _place_of(value: object, candidates: Sequence[object], tolerance: float) -> int | None:
-    """Return the place of the first candidate that is equal to a value."""
+    """Return the place of the first candidate that is equal to a value; None if there is none."""
     for place, candidate in enumerate(candidates):
         if equal(value, candidate, tolerance):
             return place
@@ -92,7 +95,7 @@ def _equal_numbers(left: Any, right: Any, tolerance: float) -> bool:
 
 
 def parts_of(value: object) -> list[object] | None:
-    """Return the parts of a list, tuple, dataclass or the like; None for a value that is one whole."""
+    """Return the parts of a list, tuple, dataclass or the like; None for a value that is one whole, also for a set."""
     if isinstance(value, str | bytes | Set):
         return None
     if dataclasses.is_dataclass(value):

@@ -72,7 +72,7 @@ def misfit(field: Field, value: object, *, is_result: bool = False) -> str | Non
         >>> print(misfit(describe(float | None), None))
         None
     """
-    return next(_misfits(field, plain_number(value), "", is_result), None)
+    return next(_misfits(field, plain_number(value), path="", is_result=is_result), None)
 
 
 def plain_number(value: Any) -> object:
@@ -138,7 +138,7 @@ def _has_type(data_type: DataType, value: object, *, is_column: bool, is_result:
         return isinstance(value, Mapping)
     if isinstance(data_type, Struct):
         return isinstance(value, Mapping | tuple) or is_dataclass(value) or hasattr(value, "__dict__")
-    return True
+    return True  # a type variable, or `Any`
 
 
 def _spell(field: Field) -> str:
@@ -201,8 +201,9 @@ def check_declared(module: Module, values: Iterable[object], window: Window) -> 
     """Refuse results, or rows of an operator, that are not of the type that their module declares."""
     declared = _result_field(module)
     for value in values:
-        bare = value.payload if module.is_operator and isinstance(value, Event) else value
-        _check_result(module, declared, bare, window)
+        # An operator may return a row with a lifetime, as an event. The declared type is that of the row alone.
+        bare_value = value.payload if module.is_operator and isinstance(value, Event) else value
+        _check_result(module, declared, bare_value, window)
 
 
 def check_evicted(module: RowOperator[Any, Any, Any, Any], value: object, window: Window) -> None:

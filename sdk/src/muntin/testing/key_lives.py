@@ -26,7 +26,7 @@ class Life:
     def cut(self, windows: Iterable[Window]) -> list[Window]:
         """Cut windows at the end of the life; windows that start there or later are left out.
 
-        Windows that are equal once they are cut are one.
+        Windows that become equal by the cut are returned once.
 
         Example:
             >>> Life([], 12).cut([Window(0, 10), Window(0, 20), Window(0, 30), Window(10, 20), Window(20, 30)])

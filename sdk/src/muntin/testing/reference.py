@@ -103,17 +103,17 @@ class WindowedQuery:
         """Refuse a query that the engine would refuse for input with these lifetimes.
 
         Raises:
-            QueryError: The class itself would raise it; or the query follows rows in order, and an event does not last
+            QueryError: As the constructor of the class; or the query follows rows in order, and an event does not last
                 exactly one tick.
-            PolicyError: The class itself would raise it.
+            PolicyError: As the constructor of the class.
         """
         are_points = all(event.end == event.start + 1 for event in events)
         shape = QueryShape(
             self.modules,
             self.window,
-            self.clip,
-            self.timestamps,
-            self.forget_keys_after,
+            clip=self.clip,
+            timestamps=self.timestamps,
+            forget_keys_after=self.forget_keys_after,
             lasting="" if are_points else "events with an end of their own",
         )
         shape.check()
@@ -159,6 +159,7 @@ class WindowedQuery:
     @property
     def waits_for_ends(self) -> bool:
         """True if a window's result depends on ends that lie after it and may move."""
+        # Clipped ends lie in the window, and time-bound results are computed from what is known at each of its ticks.
         if not self.event_ends_move or self.clip.clips_right or self.timestamps is TimestampPolicy.TIME_BOUND:
             return False
         return any(module.reads_times for module in self.modules)
@@ -223,16 +224,16 @@ def evaluate(
     limit = horizon_of(query.window, all_events, complete_to) if horizon is None else horizon
     history = [event for event in all_events if query.keeps(event.payload)]
     if isinstance(query.window, WindowKind):
-        return _evaluate_windows(query, history, complete_to, limit)
+        return _evaluate_windows(query, history, complete_to=complete_to, horizon=limit)
 
     ordered = query.in_order(history)
     if isinstance(query.modules[0], RowOperator):
-        return _evaluate_row_operator(query, ordered, complete_to, limit)
+        return _evaluate_row_operator(query, ordered, complete_to=complete_to, horizon=limit)
     if isinstance(query.modules[0], StreamOperator):
-        return _evaluate_stream_operator(query, ordered, complete_to, limit)
+        return _evaluate_stream_operator(query, ordered, complete_to=complete_to, horizon=limit)
     assert isinstance(query.window, RowWindows), f"{query.window} do not follow rows"
     output: list[OutputEvent] = []
-    for window, members in row_windows(query.window, ordered, complete_to, limit):
+    for window, members in row_windows(query.window, ordered, complete_to=complete_to, horizon=limit):
         output += _evaluate_once(query, window, members)
     return output
 
@@ -248,7 +249,7 @@ def evaluate_evicted(
     limit = horizon_of(query.window, all_events, complete_to) if horizon is None else horizon
     history = query.in_order(event for event in all_events if query.keeps(event.payload))
     output: list[OutputEvent] = []
-    for is_evicted, window, row in _rows_of_handlers(query, history, complete_to, limit):
+    for is_evicted, window, row in _rows_of_handlers(query, history, complete_to=complete_to, horizon=limit):
         if is_evicted:
             output.append(OutputEvent(window, window.start, window.end, row))
     return output
@@ -391,12 +392,13 @@ def windows(kind: WindowKind, events: Iterable[Event[object]], horizon: int) -> 
         if start < end:
             stretches.append((start, end))
     all_stretches = Stretches(stretches)
-    last = INFINITY if kind.waits_for_events else horizon
+    # Windows that exist without events have to start before this tick.
+    limit = INFINITY if kind.waits_for_events else horizon
 
     # Cut only the parts of the axis that have members. An event without an end is a member up to the horizon.
     bounded_stretches: list[tuple[int, int]] = []
     for start, end in all_stretches.all:
-        bounded_stretches.append((start, last if end == INFINITY else end))
+        bounded_stretches.append((start, limit if end == INFINITY else end))
     cut: set[Window] = set()
     for start, end in Stretches(bounded_stretches).covered:
         cut.update(kind.cut(all_stretches, start, end))
@@ -404,8 +406,8 @@ def windows(kind: WindowKind, events: Iterable[Event[object]], horizon: int) -> 
     # A late event without an end may have been moved to the watermark, so that it starts at the horizon or after it.
     # It is also a member of the windows there that began before the horizon.
     for start, end in all_stretches.all:
-        if end == INFINITY and start >= last:
-            cut.update(window for window in kind.cut(all_stretches, start, start + 1) if window.start < last)
+        if end == INFINITY and start >= limit:
+            cut.update(window for window in kind.cut(all_stretches, start, start + 1) if window.start < limit)
     return sorted(cut)
 
 
@@ -452,10 +454,10 @@ def _as_it_becomes_known(query: WindowedQuery, window: Window, members: Sequence
     """
     # The members of some windows are all known at one tick: before it, there is no result.
     known_at = query.kind.known_at(window)
-    first = window.start if known_at is None else known_at
-    ticks = {first}
+    first_tick = window.start if known_at is None else known_at
+    ticks = {first_tick}
     for event in members:
-        ticks.update(tick for tick in (event.start, event.end) if first < tick < window.end)
+        ticks.update(tick for tick in (event.start, event.end) if first_tick < tick < window.end)
 
     output: list[OutputEvent] = []
     for start, end in pairwise([*sorted(ticks), window.end]):
@@ -463,14 +465,14 @@ def _as_it_becomes_known(query: WindowedQuery, window: Window, members: Sequence
         if not members_so_far:
             continue
         for result in _evaluate_once(query, window, members_so_far):
-            since = start
+            result_start = start
             # An equal result that lasted up to this tick goes on: its row grows, and no new row begins.
             for row in output:
                 if row.end == start and equal(row.value, result.value):
                     output.remove(row)
-                    since = row.start
+                    result_start = row.start
                     break
-            output.append(OutputEvent(window, since, end, result.value))
+            output.append(OutputEvent(window, result_start, end, result.value))
     return output
 
 
@@ -566,6 +568,7 @@ def _stamp(policy: TimestampPolicy, window: Window, result: object) -> OutputEve
         return OutputEvent(window, window.start, window.end, value)
     if policy is TimestampPolicy.UNCHANGED:
         return OutputEvent(window, result.start, result.end, value)
+    # CLIP: the part of the module's lifetime that lies in the window.
     start = max(result.start, window.start)
     end = min(result.end, window.end)
     return OutputEvent(window, start, end, value) if start < end else None

@@ -86,7 +86,7 @@ class RowOperatorRun:
         """True if the key is in the same state as a new key, so that an engine would have forgotten it."""
         if self._was_full or not self._windows.is_empty(self._window_state):
             return False
-        return equal(self.state, self._module.create_state(), 0.0)
+        return equal(self.state, self._module.create_state(), tolerance=0.0)
 
     def _begin(self) -> None:
         """Start anew, with empty windows, as for a key without rows."""
@@ -126,6 +126,7 @@ class RowOperatorRun:
         if kind is ActionKind.TRIGGER:
             return self._rows(time, module.on_trigger(self.state, view), extent)
         if kind is ActionKind.FULL:
+            # A module without a handler cannot notice a second call of it: see `_begin`.
             self._was_full = type(module).on_full is not RowOperator.on_full
             return self._rows(time, module.on_full(self.state, view))
         if kind is ActionKind.EMPTY:
@@ -141,6 +142,7 @@ class RowOperatorRun:
     def _evict(self, row_numbers: Sequence[int], partition: Hashable, time: int) -> list[HandlerRow]:
         """Remove the members with these numbers from a partition, and return the rows that `on_evict` returns."""
         members = self._members[partition]
+        # Rows that the module does not accept are members for the windows, but not for the module.
         evicted = [members.pop(number) for number in row_numbers if number in members]
         if not evicted:
             return []
@@ -155,7 +157,7 @@ class RowOperatorRun:
     def _rows(time: int, rows: Iterable[Any] | None, extent: Window | None = None) -> list[HandlerRow]:
         """Return the rows of a handler with the extent of the window that is computed, or else the tick of the step."""
         window = Window(time, time + 1) if extent is None else extent
-        return [HandlerRow(False, window, row) for row in rows or ()]
+        return [HandlerRow(is_evicted=False, window=window, row=row) for row in rows or ()]
 
 
 class _MembersOfWindows(RowOperator[Any, None, list[Any], None]):

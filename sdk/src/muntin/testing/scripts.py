@@ -223,7 +223,8 @@ class Script:
         for step in self.steps:
             if isinstance(step, Punctuation | KeyPunctuation) and step.time != INFINITY:
                 times.append(step.time)
-        return horizon_of(specification, events, max(times, default=INFINITY))
+        latest_punctuation = max(times, default=INFINITY)  # infinity adds no tick to the horizon
+        return horizon_of(specification, events, latest_punctuation)
 
     def run(self, query: WindowedQuery) -> dict[Hashable, list[OutputEvent]]:
         """Return the output of the query over the stream, by key, according to the reference evaluator.
@@ -241,7 +242,7 @@ class Script:
             stream = self._until_closed(key, query.window)
             # A key that ended before the stream has a horizon of its own.
             limit = horizon if stream is self else stream.horizon(query.window)
-            output = evaluate(query, table.values(), self.watermark_of(key), limit)
+            output = evaluate(query, table.values(), complete_to=self.watermark_of(key), horizon=limit)
             if output:
                 outputs[key] = output
         return outputs
@@ -269,7 +270,7 @@ class Script:
         """Return the stream up to the end of the micro-batch in which punctuation of keys closes a key.
 
         If no punctuation of keys closes it, the stream itself is returned. The row windows of a closed key end with its
-        own rows, so for row windows the steps of other keys are left out.
+        own rows, so for row windows the steps of other keys are left out, unless the whole stream has ended by then.
         """
         is_closed = False
         end = len(self.steps)
@@ -348,7 +349,7 @@ class _BatchDraft:
         return not has_steps and not self._restart_before
 
     def ends_before(self, step: Step) -> bool:
-        """Return True if a step begins another micro-batch: at a seam, and before a change that is late here."""
+        """Return True if a step begins another micro-batch: a boundary, or a change that is late in this one."""
         if not isinstance(step, KeyedChange):
             return isinstance(step, Boundary)
         watermark = EARLIEST if self._punctuation is None else self._punctuation
@@ -368,4 +369,9 @@ class _BatchDraft:
 
     def batch(self) -> Batch:
         """Return the batch, complete."""
-        return Batch(tuple(self._changes), self._punctuation, self._restart_before, tuple(self._key_punctuation))
+        return Batch(
+            changes=tuple(self._changes),
+            punctuation=self._punctuation,
+            restart_before=self._restart_before,
+            of_keys=tuple(self._key_punctuation),
+        )

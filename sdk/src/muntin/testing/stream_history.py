@@ -12,7 +12,7 @@ from muntin.errors import StreamError
 from muntin.events import Event
 from muntin.testing.batches import KeyedChange, KeyPunctuation, Step, matches, spell_pattern
 
-_Place: TypeAlias = tuple[Hashable, Hashable, int]
+_EventName: TypeAlias = tuple[Hashable, Hashable, int]
 """The name of an event: its key, its id and its start."""
 
 
@@ -42,9 +42,9 @@ class StreamHistory:
         self._is_strict = is_strict
         self._watermarks: dict[Hashable, int] = {}  # by key or pattern of keys
         # The changes of each event, in the order in which each applies to the state that the one before it left.
-        self._trails: dict[_Place, list[KeyedChange]] = {}
+        self._trails: dict[_EventName, list[KeyedChange]] = {}
         # The changes of each event that apply to no state yet.
-        self._waiting: dict[_Place, list[KeyedChange]] = {}
+        self._waiting: dict[_EventName, list[KeyedChange]] = {}
 
     @property
     def accepted(self) -> dict[Hashable, list[Insertion[Any] | Revision[Any]]]:
@@ -78,20 +78,20 @@ class StreamHistory:
     def _add_change(self, step: KeyedChange) -> None:
         """Add a change to the trail of its event, or let it wait for a change that must come before it."""
         start = step.change.event.start
-        place = (step.key, step.change.id, start)
-        trail = self._trails.setdefault(place, [])
+        event_name = (step.key, step.change.id, start)
+        trail = self._trails.setdefault(event_name, [])
         event = _state_after(trail)
         # The event has ended before the watermark: no legal change can bring it to the state that the revision expects.
         if isinstance(step.change, Revision) and _end(start, event) < self.watermark_of(step.key):
             self._reject(step, _misfit(step, event))
             return
-        waiting = self._waiting.pop(place, [])
+        waiting = self._waiting.pop(event_name, [])
         if not waiting and _expected(step) == event:
             trail.append(step)  # the common case, in which ordering all changes anew would do the same
             return
-        self._trails[place], waiting = _trail([*trail, *waiting, step])
+        self._trails[event_name], waiting = _trail([*trail, *waiting, step])
         if waiting:
-            self._waiting[place] = waiting
+            self._waiting[event_name] = waiting
 
     def watermark_of(self, key: Hashable) -> int:
         """Return the watermark of a key: the highest punctuation of all keys, or of a pattern that the key matches."""
@@ -118,7 +118,10 @@ class StreamHistory:
         return list(keys)
 
     def _punctuate(self, step: Punctuation | KeyPunctuation) -> None:
-        """Advance the watermark of all keys, or of a pattern; reject changes that wait for a change now too late."""
+        """Advance the watermark of all keys, or of a pattern.
+
+        Waiting changes are rejected if the change that they wait for would now be late.
+        """
         if isinstance(step, Punctuation):
             name = "the watermark"
             previous = self.watermark
@@ -129,25 +132,26 @@ class StreamHistory:
             self._watermarks[step.key] = max(previous, step.time)
         if step.time < previous:
             self._reject(step, f"{name} goes back from {previous} to {step.time}")
-        for place in list(self._waiting):
-            self._reject_late(place)
+        for event_name in list(self._waiting):
+            self._reject_late(event_name)
 
-    def _reject_late(self, place: _Place) -> None:
+    def _reject_late(self, event_name: _EventName) -> None:
         """Reject the changes of an event that wait for a change that can no longer come."""
-        key, _, start = place
-        waiting = self._waiting.pop(place)
+        key, _, start = event_name
+        waiting = self._waiting.pop(event_name)
         watermark = self.watermark_of(key)
-        event = _state_after(self._trails[place])
+        event = _state_after(self._trails[event_name])
         late: list[KeyedChange] = []
         # Nothing comes any more at the end of the stream, nor for an event that ended before the watermark.
         if watermark == INFINITY or _end(start, event) < watermark:
             late = waiting
-        # The missing change is too late, and so are those below the watermark; others may be completed another way.
+        # The missing change would be late. So are the waiting changes below the watermark; another change may yet
+        # complete the others.
         elif _has_gap(waiting, watermark):
             late = [step for step in waiting if step.change.sync_time < watermark]
         still_waiting = [step for step in waiting if step not in late]
         if still_waiting:
-            self._waiting[place] = still_waiting
+            self._waiting[event_name] = still_waiting
         for step in late:
             self._reject(step, _misfit(step, event))
 
@@ -204,7 +208,7 @@ def _trail(changes: Sequence[KeyedChange]) -> tuple[list[KeyedChange], list[Keye
     Returns:
         The changes in order, and those that fit nowhere.
     """
-    trail, unused = _walk(None, changes)
+    trail, unused = _walk(state=None, changes=changes)
     place = 0
     while place <= len(trail):
         state = _state_after(trail[:place])

@@ -46,7 +46,7 @@ class StreamOperatorRun:
     """
 
     def __init__(self, module: StreamOperator[Any, Any, Any], *, forgets: bool = True) -> None:
-        """Start a key.
+        """Start the run of a module for one key, with a new state.
 
         Args:
             module: The module.
@@ -55,7 +55,7 @@ class StreamOperatorRun:
         """
         self._module = module
         self._forgets = forgets
-        # Each event adds one: a module that wakes itself without end uses them up.
+        # Each start or end of an event adds one wake-up: a module that wakes itself without end uses them up.
         self._wake_ups_left = MOST_WAKE_UPS
         self._latest_wake_up = EARLIEST
         self.wake_up: int | None = None
@@ -89,7 +89,7 @@ class StreamOperatorRun:
         """Process the wake-ups up to a tick, and return their rows; no event may come before that tick any more.
 
         Raises:
-            QueryError: The module has woken itself more often than a query allows.
+            ModuleContractError: The module asks for more wake-ups than a query allows.
         """
         output: list[Emitted] = []
         while self.wake_up is not None and self.wake_up <= tick:
@@ -115,6 +115,9 @@ class StreamOperatorRun:
             horizon: The last time of the input.
             most_wake_ups: The number of wake-ups after the horizon at which to stop without an error; None to fail
                 where a query would.
+
+        Raises:
+            ModuleContractError: The module asks for more wake-ups than a query allows.
         """
         output = self.advance(horizon)
         # A periodic module would ask for another wake-up each time, so it is woken once more and no longer.
@@ -166,17 +169,18 @@ class StreamOperatorRun:
 
         self.is_followed = True
         request = time_asked_for(self._module, self._module.next_time(self.state), time)
-        if request != self._served_request:
+        is_served = request is not None and request == self._served_request
+        if not is_served:
             self._served_request = None
         self._request = request
         if request is None:
             self.wake_up = None
         elif request > time:
             self.wake_up = request
-        elif request != self._served_request:
-            self.wake_up = first_wake_up  # the time has passed without a wake-up for it
+        elif not is_served:
+            self.wake_up = first_wake_up  # the requested time has passed without a wake-up
         else:
-            # The module requests the time again for which it was just woken: another wake-up would never end.
+            # The module has been woken for this request already: another wake-up for it would never end.
             self.wake_up = None
             if self.repeated_request is None:
                 self.repeated_request = request

@@ -85,17 +85,17 @@ class ParallelTriggers(SeveralTriggers):
 
         Where the whole trigger is finished, each of its parts counts as done.
         """
-        merged: list[list[object]] = []
+        merged: list[list[object]] = []  # for each part: if it is done, and its state
         for index, part in enumerate(self.triggers):
             part_states = []
             for state in states:
-                is_done = state is FINISHED or state[index][0]
-                part_states.append(FINISHED if is_done else state[index][1])
-            part_state = part.merge(part_states, window)
-            merged.append([True, None] if part_state is FINISHED else [False, part_state])
+                was_done, part_state = (True, None) if state is FINISHED else state[index]
+                part_states.append(FINISHED if was_done else part_state)
+            merged_state = part.merge(part_states, window)
+            merged.append([True, None] if merged_state is FINISHED else [False, merged_state])
 
-        # If no window's trigger was finished, parts that are all done were so in different windows. The whole has not
-        # fired then, and the next step decides if it fires or stops.
+        # If all parts are done but the trigger was finished for no window, each part was done in another window. The
+        # whole trigger has fired for none of them, so it is not finished: the next step decides if it fires or stops.
         is_finished = FINISHED in states and _all_done(merged)
         return FINISHED if is_finished else merged
 
@@ -113,7 +113,7 @@ class ParallelTriggers(SeveralTriggers):
         Returns:
             The new state of all parts, and the decisions of those that were stepped.
         """
-        new_state: list[list[object]] = []
+        new_state: list[list[object]] = []  # for each part: if it is done, and its state
         decisions: list[Decision] = []
         for part, (was_done, part_state) in zip(self.triggers, state, strict=True):
             if was_done:
@@ -318,7 +318,8 @@ class Until(ComposedTrigger):
     def _waiting(self, state: Any) -> Iterable[tuple[Trigger, Any]]:
         """Return the trigger and, if it can still fire, the end, each with its state."""
         trigger_state, end_state, end_can_fire, *starts_anew = state
-        # A trigger that starts anew has no state to ask: the step that its window gets in any case starts it.
+        # A trigger that starts anew has no state yet, and waits for nothing. Its window gets a step in any case, and
+        # this step starts the trigger.
         waiting = [] if starts_anew else [(self.trigger, trigger_state)]
         if end_can_fire:
             waiting.append((self.end, end_state))

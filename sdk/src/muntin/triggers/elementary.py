@@ -123,7 +123,7 @@ class Timer(Trigger):
         return view.clock + self.period, Decision.WAIT
 
     def merge(self, states: Sequence[Any], window: Window) -> Any:
-        """Keep the earliest reading at which to fire; finished if the timer was in all windows that are replaced."""
+        """Keep the earliest reading at which to fire; the timer is finished if it was for all replaced windows."""
         waiting_states = [state for state in states if state is not FINISHED]
         if not waiting_states:
             return FINISHED
@@ -133,7 +133,7 @@ class Timer(Trigger):
         return min(readings or states_with_members, default=None)
 
     def next_clock(self, state: int | None, window: Window) -> int:
-        """Return the reading at which it fires, or at which it can be set."""
+        """Return the reading at which the timer fires or, if it waits for one to be set by, the least reading."""
         if state is None:
             return INFINITY
         # Any reading at all sets a timer that waits for one.

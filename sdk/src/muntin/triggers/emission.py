@@ -140,7 +140,7 @@ def early(
     # A likely slip, which the annotation does not allow: early("1 minute").
     period: object = trigger
     if isinstance(period, str | int | timedelta):
-        # Text that is no period is refused below, as anything else that is not a trigger.
+        # Text that is no period is refused by `EarlyEmission`, as anything else that is not a trigger.
         with suppress(DurationError):
             at_every(period)
             raise PolicyError(

@@ -75,7 +75,7 @@ class CalendarWindows(WindowKind):
             )
         if self.reach < 0:
             raise WindowError(f"the reach of a window cannot be negative, got {spell_as_written(self.reach)}")
-        zone_named(self.zone)  # for its error
+        zone_named(self.zone)  # it raises if there is no such zone
         if self.unit == "month" and start_of(self.start).day > 28:
             raise WindowError(
                 f"not every month has the day on which windows from {self.start} on start\n"
@@ -118,7 +118,7 @@ class CalendarWindows(WindowKind):
         # A day in UTC always has 24 hours, so a grid of ticks has the same windows, and the engine slices it faster.
         day = DAY * self.second
         time_of_day = start_of(self.start).second * self.second
-        return HoppingWindows(self.size * day, self.hop * day, grid.offset * day + time_of_day)
+        return HoppingWindows(size=self.size * day, hop=self.hop * day, offset=grid.offset * day + time_of_day)
 
     @property
     def longest(self) -> int | None:
@@ -138,7 +138,7 @@ class CalendarWindows(WindowKind):
     @classmethod
     def suggest(cls, reach: int, axis: Axis) -> str:
         """Return the call for windows of a day with the reach."""
-        return cls(1, 1, "day", reach=axis.round_up(reach)).spell(axis)
+        return cls(size=1, hop=1, unit="day", reach=axis.round_up(reach)).spell(axis)
 
     @property
     def holds_past(self) -> int:
@@ -146,14 +146,16 @@ class CalendarWindows(WindowKind):
         shared_units = max(0, self.size - self.hop)
         shared_days = shared_units * _LEAST_DAYS[self.unit]
         if self.unit == "day":
-            shared_days -= 1  # one of the days may have been skipped; the least month has lost its day already
+            # A zone may have skipped one of the days. The least number of days in a month allows for that already.
+            shared_days -= 1
         return self.reach + max(0, shared_days) * DAY * self.second
 
     def check_lengths(self, longest: int, written: WrittenWindows | None = None) -> None:
         """Refuse a size, a hop or a reach that is too long for the axis."""
         # By name, as `super()` does not work in a dataclass with slots.
         WindowKind.check_lengths(self, longest, written)
-        days = max(self.size, self.hop) * (1 if self.unit == "day" else 31)
+        longest_unit = 1 if self.unit == "day" else 31  # in days
+        days = max(self.size, self.hop) * longest_unit
         if days * DAY * self.second > longest:
             raise WindowError(
                 "{windows} is too long for a window; expected at most {longest} ticks",
@@ -189,19 +191,19 @@ class CalendarWindows(WindowKind):
     @property
     def _has_start(self) -> bool:
         """True if windows have a start other than the default."""
-        return self.start != read_start(None, self.unit, self.size, self.hop)
+        return self.start != read_start(start=None, unit=self.unit, size=self.size, hop=self.hop)
 
     def _ending_after(self, tick: int) -> Iterator[Window]:
         """Yield the windows that end after a tick, in order and without an end."""
         if tick in (EARLIEST, INFINITY):
             return
         grid = _period_grid(self)
-        # The window with the number n ends where the period `offset + n * hop + size` begins. That is after the tick
-        # only if this period has a greater number than that of the tick, for which there is a lower bound. So the
-        # first such n is this quotient, rounded up, or a later one.
+        # The window with the number n ends where the period `offset + n * hop + size` begins. It ends after the tick
+        # only if that period comes after the period of the tick, of whose number `number_before` gives a lower bound.
+        # So the first window that ends after the tick has this quotient, rounded up, as its number, or a greater one.
         tick_period = grid.periods.number_before(tick)
-        first = -(-(tick_period + 1 - grid.offset - self.size) // self.hop)
-        for page in count(first // _PAGE):
+        first_window = -(-(tick_period + 1 - grid.offset - self.size) // self.hop)
+        for page in count(first_window // _PAGE):
             ends, windows = _page(self, page)
             # The first pages may begin with windows that have ended.
             yield from windows[bisect_right(ends, tick) :]
@@ -224,7 +226,7 @@ def _period_grid(kind: CalendarWindows) -> _CalendarGrid:
     else:
         periods = CalendarPeriods("month", kind.zone, date=start.day, clock=start.second, second=kind.second)
         offset = month_of(start.year, start.month)
-    return _CalendarGrid(periods, kind.size, kind.hop, offset)
+    return _CalendarGrid(periods, size=kind.size, hop=kind.hop, offset=offset)
 
 
 @lru_cache(maxsize=256)
@@ -239,13 +241,13 @@ def _page(kind: CalendarWindows, page: int) -> tuple[list[int], list[Window]]:
     """
     grid = _period_grid(kind)
     begins = grid.periods.begins
-    first = grid.offset + page * _PAGE * kind.hop
-    previous_end = begins(first - kind.hop + kind.size)  # of the last window before the page
-    start = begins(first)
+    first_period = grid.offset + page * _PAGE * kind.hop  # the first period of the first window of the page
+    previous_end = begins(first_period - kind.hop + kind.size)  # of the last window before the page
+    start = begins(first_period)
     windows: list[Window] = []
-    for number in range(first, first + _PAGE * kind.hop, kind.hop):
-        next_start = begins(number + kind.hop)
-        end = begins(number + kind.size)
+    for period in range(first_period, first_period + _PAGE * kind.hop, kind.hop):
+        next_start = begins(period + kind.hop)
+        end = begins(period + kind.size)
         # Of windows that begin at the same instant only the last exists, of those that end at the same one the first.
         if start < next_start and max(start, previous_end) < end:
             windows.append(Window(start, end))
@@ -309,4 +311,11 @@ def calendar(
             f"a calendar window of {size!r} cannot hop by {hop!r}: months have no fixed number of days\n"
             "  expected: days and weeks, or months, quarters and years"
         )
-    return CalendarWindows(length, distance, unit, zone, read_start(start, unit, length, distance), ticks(reach))
+    return CalendarWindows(
+        size=length,
+        hop=distance,
+        unit=unit,
+        zone=zone,
+        start=read_start(start, unit, size=length, hop=distance),
+        reach=ticks(reach),
+    )

@@ -71,8 +71,8 @@ class CountWindows(WindowKind):
         successors = self.count - 1
         # A window lasts from its opening time over `successors` later times, so the first one to share a tick may have
         # opened that many times before `start`.
-        first = max(self._frontier_index(stretches), bisect_left(times, start) - successors)
-        for index in range(self._next_opening(stretches, first), len(times) - successors, self.every):
+        first_index = max(self._frontier_index(stretches), bisect_left(times, start) - successors)
+        for index in range(self._next_opening(stretches, first_index), len(times) - successors, self.every):
             if times[index] >= end:
                 return
             yield Window(times[index], times[index + successors] + 1)
@@ -95,8 +95,8 @@ class CountWindows(WindowKind):
         times = stretches.starts
         # Earlier times have enough successors, and so their windows, already.
         first_without_window = len(times) - self.count + 1
-        first = max(first_without_window, bisect_left(times, stretches.frontier))
-        index = self._next_opening(stretches, first)
+        first_index = max(first_without_window, bisect_left(times, stretches.frontier))
+        index = self._next_opening(stretches, first_index)
         return times[index] if index < len(times) else INFINITY
 
     def carried(self, stretches: Stretches, frontier: int) -> Any:
@@ -105,7 +105,8 @@ class CountWindows(WindowKind):
         None if the first time from the frontier on opens a window: then nothing needs to be kept.
         """
         times_since_an_opening = bisect_left(stretches.starts, frontier) - self._opening_index(stretches)
-        return times_since_an_opening % self.every or None
+        times_since_the_last_opening = times_since_an_opening % self.every
+        return None if times_since_the_last_opening == 0 else times_since_the_last_opening
 
     def outlives(self, carried: int | None) -> bool:
         """Return True if the carried number is needed to know which later time opens a window."""
@@ -201,7 +202,7 @@ def count_by_start(count: int, every: int = 1) -> CountWindows:
         >>> print(count_by_start(10), count_by_start(10, every=10))
         count_by_start(10) count_by_start(10, every=10)
     """
-    return CountWindows(count, "start", every)
+    return CountWindows(count, by="start", every=every)
 
 
 def count_by_end(count: int, every: int = 1) -> CountWindows:
@@ -231,4 +232,4 @@ def count_by_end(count: int, every: int = 1) -> CountWindows:
         >>> print(count_by_end(5, every=5))
         count_by_end(5, every=5)
     """
-    return CountWindows(count, "end", every)
+    return CountWindows(count, by="end", every=every)

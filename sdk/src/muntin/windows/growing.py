@@ -68,8 +68,8 @@ class CumulateWindows(WindowKind):
     def suggest(cls, reach: int, axis: Axis) -> str:
         """Return the call for days that grow by the hour, or for thirty ticks that grow by ten."""
         if axis is Axis.TIME:
-            return cls(ticks("1 day"), ticks("1 hour")).spell(axis)
-        return cls(30, 10).spell(axis)
+            return cls(size=ticks("1 day"), step=ticks("1 hour")).spell(axis)
+        return cls(size=30, step=10).spell(axis)
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         """Return the lifetime, prolonged to the end of the period of its last tick."""

@@ -75,11 +75,11 @@ class HoppingWindows(Grid, WindowKind):
         round_reach = axis.round_up(reach)
         if axis is Axis.TIME:
             hour = ticks("1 hour")
-            # Rounded up, as `-(-a // b)` is.
+            # Rounded up, as `-(-a // b)` is; at least one hour, also for a reach of zero.
             size = -(-max(round_reach, 1) // hour) * hour
         else:
-            size = max(10, round_reach)
-        return cls(size, size, reach=round_reach).spell(axis)
+            size = max(10, round_reach)  # ten ticks are a size that is seen to be an example
+        return cls(size=size, hop=size, reach=round_reach).spell(axis)
 
     @property
     def holds_past(self) -> int:
@@ -144,7 +144,12 @@ def hopping(size: Duration, hop: Duration, offset: Duration | date = 0, *, reach
         HoppingWindows(size=3600000000, hop=600000000, offset=0, reach=0)
     """
     hop_ticks = ticks(hop)
-    return HoppingWindows(ticks(size), hop_ticks, offset_ticks(offset, hop_ticks), ticks(reach))
+    return HoppingWindows(
+        size=ticks(size),
+        hop=hop_ticks,
+        offset=offset_ticks(offset, period=hop_ticks),
+        reach=ticks(reach),
+    )
 
 
 def tumbling(size: Duration, offset: Duration | date = 0, *, reach: Duration = 0) -> HoppingWindows:
@@ -177,4 +182,4 @@ def tumbling(size: Duration, offset: Duration | date = 0, *, reach: Duration = 0
         >>> tumbling("7 days", date(2024, 5, 1)) == tumbling("7 days", "6 days")
         True
     """
-    return hopping(size, size, offset, reach=reach)
+    return hopping(size, hop=size, offset=offset, reach=reach)

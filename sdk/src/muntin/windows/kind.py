@@ -99,8 +99,10 @@ class WindowKind(WindowSpecification):
             >>> [window.start for window in hopping(10, 5).windows_of(Stretches([(7, 8)]), 7, 8)]
             [0, 5]
         """
-        since, until = self.membership(start, end)
-        return self.cut(stretches, since, until) if since < until else iter(())
+        stretch_start, stretch_end = self.membership(start, end)
+        if stretch_start >= stretch_end:
+            return iter(())  # an empty stretch: the event is a member of no window
+        return self.cut(stretches, stretch_start, stretch_end)
 
     def members(self, window: Window, events: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         """Return the events, given by start and end, that are members of a window of `cut`: the dual of `windows_of`.
@@ -115,10 +117,10 @@ class WindowKind(WindowSpecification):
         """
         members: list[tuple[int, int]] = []
         for event in events:
-            since, until = self.membership(*event)
-            # An empty stretch has no tick in common with a window, even if it lies inside it.
-            is_empty = since >= until
-            if not is_empty and since < window.end and until > window.start:
+            stretch_start, stretch_end = self.membership(*event)
+            # An empty stretch has no tick in common with a window, even if it lies inside the window.
+            is_empty = stretch_start >= stretch_end
+            if not is_empty and stretch_start < window.end and stretch_end > window.start:
                 members.append(event)
         return members
 

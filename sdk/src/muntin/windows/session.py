@@ -49,8 +49,8 @@ class SessionWindows(WindowKind):
         """Yield the sessions that share a tick with `[start, end)`: the connected parts that the stretches cover."""
         sessions = stretches.covered
         # The last session that starts at `start` or before may last into the stretch.
-        first = max(0, bisect_right(sessions, (start, INFINITY)) - 1)
-        for index in range(first, len(sessions)):
+        first_index = max(0, bisect_right(sessions, (start, INFINITY)) - 1)
+        for index in range(first_index, len(sessions)):
             session_start, session_end = sessions[index]
             if session_start >= end:
                 return

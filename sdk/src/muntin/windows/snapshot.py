@@ -34,8 +34,8 @@ class SnapshotWindows(WindowKind):
         """Yield the snapshots that share a tick with `[start, end)`."""
         edges = _edges(stretches)
         # The snapshot that holds the tick `start` begins at the last edge up to it.
-        first = max(0, bisect_right(edges, start) - 1)
-        for window in map(Window, edges[first:], edges[first + 1 :]):
+        first_index = max(0, bisect_right(edges, start) - 1)
+        for window in map(Window, edges[first_index:], edges[first_index + 1 :]):
             if window.start >= end:
                 return
             if window.end > start:
@@ -66,7 +66,7 @@ class SnapshotWindows(WindowKind):
 
 
 def _edges(stretches: Stretches) -> Sequence[int]:
-    """Return the endpoints in order, with the last one of the forgotten events, which is carried."""
+    """Return the endpoints of the stretches in order, with the last endpoint of forgotten events if one is carried."""
     carried_edge = stretches.carried
     if carried_edge is None:
         return stretches.edges

@@ -150,7 +150,7 @@ class WindowSpecification(ABC):
 
     @classmethod
     def suggest(cls, reach: int, axis: Axis) -> str:
-        """Return a call to write for a module that needs such windows.
+        """Return the call of some windows of this kind: an example for a query whose module needs windows of the kind.
 
         Args:
             reach: The time after its end for which the module wants an event as a member.

@@ -172,6 +172,8 @@ def computed(text: str, rows: Sequence[dict[str, Any]]) -> pa.ChunkedArray:
         ("array_contains(xs, 5)", None, pa.bool_()),
         ("substring(s, -2)", "bc", pa.string()),
         ("round(2.675D, 2)", 2.68, pa.float64()),
+        ("log10(1000)", 3.0, pa.float64()),
+        ("log(10, 1000)", 2.9999999999999996, pa.float64()),  # a quotient of logarithms
         ("s rlike '^A.c$'", True, pa.bool_()),
         ("s like '_b%'", True, pa.bool_()),
         ("s not like '_b%'", False, pa.bool_()),
@@ -238,6 +240,9 @@ def test_what_raises_on_spark_raises(text: str) -> None:
         ("map_entries(xs)", "takes array<int>"),
         ("year(s)", "takes string\n  expected: a date or a timestamp"),
         ("1e400", "is no double"),
+        ("get(xs)", "has a wrong number of arguments\n  expected: 2; got 1"),
+        ("pmod(a, b, y)", "has a wrong number of arguments\n  expected: 2; got 3"),
+        ("make_dt_interval(1, 2, 3, 4, 5)", "has a wrong number of arguments"),
     ],
 )
 def test_what_has_no_translation_is_refused(text: str, message: str) -> None:

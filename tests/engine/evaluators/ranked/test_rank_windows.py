@@ -61,7 +61,7 @@ def test_a_window_has_the_values_of_its_rows(seed: int, monkeypatch: pytest.Monk
 def test_no_sum_of_a_block_has_more_values_than_the_engine_cuts_floats_for() -> None:
     ranked = ranked_rows([5_000])
     runs = RankRuns(ranked, RankedWindows(2_000), np.arange(5_000))
-    assert runs.most == 2_000
+    assert runs.most_values == 2_000
     assert runs.sums(np.ones(5_000, np.int64)).max() == 2_000
 
 

@@ -14,22 +14,23 @@ READ_ALONE: Final = ("stream", "frame")
 
 
 def check(
-    data: Any, schema: Mapping[str, Any], definitions: Mapping[str, Any], here: str, call: str | None = None
+    data: Any, schema: Mapping[str, Any], *, definitions: Mapping[str, Any], here: str, call: str | None = None
 ) -> None:
     """Raise unless a part of a text fits a schema.
 
     Args:
         data: The part.
         schema: The schema. It may have the keywords of JSON Schema that `query_schema` uses.
-        definitions: The schemas that it names.
-        here: The place of the part in the text.
-        call: If the part is a call, the name of the call. The part has the main argument under that name, and errors
-            about the argument name the place of the call alone.
+        definitions: The schemas that this schema refers to by their names.
+        here: The place of the part in the text, such as `query[2].where`.
+        call: The name of the call that the part describes, such as `where`; None if it describes none.
 
     Raises:
         PlacedError: The part does not fit. The message says the place of the fault, and what would be right there.
     """
-    shown_places = {f"{here}.{call}": here}
+    # The main argument of a call stands under the name of the call, and `here` names the call already. So an error
+    # about the condition of `where` has the place `query[2].where`, and not `query[2].where.where`.
+    shown_places = {} if call is None else {f"{here}.{call}": here}
     fault = _Checker(definitions, shown_places).fault(data, schema, here)
     if fault is not None:
         raise fault
@@ -47,7 +48,7 @@ class _Checker:
 
         Args:
             definitions: The schemas that others refer to, by name.
-            shown_places: The places that errors name in the place of others.
+            shown_places: The places that errors name instead, by the places where the data are.
         """
         self._definitions = definitions
         self._shown_places = shown_places
@@ -86,7 +87,7 @@ class _Checker:
             yield from self.faults(data, schema["then"], here)
 
     def _faults_of_value(self, data: Any, schema: Mapping[str, Any], here: str) -> Iterator[PlacedError]:
-        """Yield the fault of the type, the constant, the word or the name of data."""
+        """Yield the fault of data themselves: they have another type, or are not the constant, word or name wanted."""
         if not _is_of_type(data, schema) or ("const" in schema and data != schema["const"]):
             yield PlacedError(here, f"expected {self._spelled(schema)}, got {data!r:.80}")
         elif data not in schema.get("enum", [data]):
@@ -150,7 +151,8 @@ class _Checker:
         if len(faults) == 1:
             return faults[0]
 
-        # Several branches, or none, may be meant: say all that would fit.
+        # Several branches, or none, may be meant: say all that would fit. Text was meant as one of the words, if the
+        # branches have any.
         words: list[Any] = []
         for branch in branches:
             words += branch.get("enum", ())
@@ -199,7 +201,8 @@ def _name_of(schema: Mapping[str, Any]) -> str:
 
 def _kinds_of(schema: Mapping[str, Any]) -> list[str]:
     """Return the names of the types of JSON that a schema allows; none if it allows all types."""
-    kinds = schema.get("type", ["string"] if "enum" in schema else [])
+    without_type = ["string"] if "enum" in schema else []  # the words of an enumeration are text
+    kinds = schema.get("type", without_type)
     return [kinds] if isinstance(kinds, str) else list(kinds)
 
 

@@ -30,6 +30,7 @@ def text_of_queries(queries: Mapping[str, Sequence[Step]], tables: Mapping[str, 
     """
 
     def spell_column(frame: Frame, column: Column) -> str | None:
+        """Return the text of a column, as `SpellColumn` says it."""
         return backend_of(frame).inputs.text_of_column(frame, column)
 
     return text_of(queries, tables, spell_column)

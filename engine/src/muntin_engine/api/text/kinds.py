@@ -39,7 +39,7 @@ class ProgramClasses:
         Args:
             things: Classes, functions of joins, and modules with their columns, as `module` returns them.
         """
-        classes: dict[str, Any] = {Partitions.policy: Partitions}
+        classes: dict[str, Any] = {Partitions.policy: Partitions}  # Muntin's own, which no function makes
         for thing in things:
             program_class = getattr(thing, "cls", thing)  # a module with its columns has its class as `cls`
             name = getattr(program_class, "name", None)
@@ -67,10 +67,12 @@ class ProgramClasses:
             return _call(function, arguments)
         if kind in self.classes:
             return _make_of_class(self.classes[kind], arguments)
+        # A trigger or a window of an installed plugin.
         for make_named in (muntin.triggers.named, muntin.window):
             with suppress(UnknownModuleError):
                 return make_named(kind, **arguments)
 
+        # No kind takes the arguments: a function of the name refuses them, or there is nothing of the name.
         if function is not None:
             got = ", ".join(arguments) or "nothing"
             raise QueryError(f"{kind} takes {inspect.signature(function)}, got {got}")
@@ -88,9 +90,9 @@ class ProgramClasses:
             PlacedError: No kind has the name, or a kind does not take its arguments.
         """
         if isinstance(data, list):
-            return [self.read(part, f"{here}[{place}]") for place, part in enumerate(data)]
+            return [self.read(part, f"{here}[{number}]") for number, part in enumerate(data)]
         if not isinstance(data, Mapping) or IS in data:
-            return self.parameter(data, here)
+            return self.parameter(data, here)  # a plain value
         if set(data) == {SQL}:
             return SqlExpression(data[SQL])
         parts = {name: self.read(part, f"{here}.{name}") for name, part in data.items()}
@@ -110,7 +112,7 @@ class ProgramClasses:
             PlacedError: The data are not those of a value.
         """
         if isinstance(data, list):
-            return [self.parameter(part, f"{here}[{place}]") for place, part in enumerate(data)]
+            return [self.parameter(part, f"{here}[{number}]") for number, part in enumerate(data)]
         if not isinstance(data, Mapping):
             return data
         if IS in data:
@@ -128,6 +130,7 @@ class ProgramClasses:
         Raises:
             QueryError: The data are not those of a value.
         """
+        # `write_parameter` marks tuples: a list in the text is a list.
         if data[IS] == "tuple" and isinstance(data.get("value"), list):
             return tuple(self.parameter(data["value"], f"{here}.value"))
         try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from inspect import Parameter
 from typing import TYPE_CHECKING, Any, Final
 
 from muntin.catalog import installed
@@ -50,7 +49,9 @@ def query_from_dict(
     Example:
         >>> query_from_dict(query.to_dict(rides=df), {"rides": df})  # doctest: +SKIP
     """
-    return QueryReader(_tables_by_name(tables), modules).query(_content(data, "query", "one_pass_from_dict"))
+    return QueryReader(_tables_by_name(tables), modules).query(
+        _content(data, entry="query", other_reader="one_pass_from_dict")
+    )
 
 
 def one_pass_from_dict(
@@ -69,16 +70,18 @@ def one_pass_from_dict(
     Raises:
         QueryError: As for `query_from_dict`, or the queries are not of one input.
     """
-    return QueryReader(_tables_by_name(tables), modules).one_pass(_content(data, "one_pass", "query_from_dict"))
+    return QueryReader(_tables_by_name(tables), modules).one_pass(
+        _content(data, entry="one_pass", other_reader="query_from_dict")
+    )
 
 
-def _content(data: Any, entry: str, other_reader: str) -> Any:
+def _content(data: Any, *, entry: str, other_reader: str) -> Any:
     """Return the query, or the queries of one pass, in the text of a query, after a check of its other entries.
 
     Args:
         data: The text, as plain data.
-        entry: The entry to return: `query` or `one_pass`.
-        other_reader: The function that reads texts with the other of these two entries, for an error.
+        entry: The entry to return: `query` or `one_pass`. A text has one of the two.
+        other_reader: The function that reads texts with the other entry; an error names it.
 
     Raises:
         QueryError: The data are not a text, of another version, or without the entry.
@@ -110,6 +113,7 @@ def _tables_by_name(tables: Mapping[str, Frame] | Callable[[str], Frame]) -> Cal
 
     @cache
     def table_named(name: str) -> Any:
+        """Return the DataFrame of a name; a second call with the name returns the same object."""
         if isinstance(tables, Mapping) and name not in tables:
             advice = f"{closest([name], map(str, tables))}\n  give it: {name:.80}=df"
             raise QueryError(f"no DataFrame is given as {name!r:.80}{advice}")
@@ -124,6 +128,8 @@ def _tables_by_name(tables: Mapping[str, Frame] | Callable[[str], Frame]) -> Cal
         return frame
 
     def table(name: Any) -> Any:
+        """Return the DataFrame that a text names."""
+        # Checked before the cache is asked, which refuses values such as lists with an error of Python's.
         if isinstance(name, str):
             return table_named(name)
         raise QueryError(f"expected the name of a DataFrame, got {name!r:.80}")
@@ -146,7 +152,7 @@ class QueryReader:
 
     def query(self, steps: Any) -> Query:
         """Make a query of its steps."""
-        return self._query(steps, "query", {})
+        return self._query(steps, "query", shared={})
 
     def one_pass(self, queries: Any) -> OnePass:
         """Make the queries of one pass.
@@ -156,33 +162,33 @@ class QueryReader:
         """
         if not isinstance(queries, Mapping):
             raise PlacedError("one_pass", f"expected lists of steps by the names of queries, got {queries!r:.80}")
-        shared: dict[str, Any] = {}
+        shared: dict[str, Any] = {}  # what the steps of all queries make: see `_stream`
         queries_by_name: dict[str, Query] = {}
         for name, steps in queries.items():
-            queries_by_name[name] = self._query(steps, f"one_pass.{name}", shared)
+            queries_by_name[name] = self._query(steps, f"one_pass.{name}", shared=shared)
         with errors_at("one_pass"):
             return one_pass(**queries_by_name)
 
-    def _query(self, steps: Any, place: str, shared: dict[str, Any]) -> Query:
+    def _query(self, steps: Any, place: str, *, shared: dict[str, Any]) -> Query:
         """Make a query of steps; see `_stream` for the arguments.
 
         Raises:
             PlacedError: The steps make a stream and no query, or one of them is wrong.
         """
-        query = self._stream(steps, place, shared)
+        query = self._stream(steps, place, shared=shared)
         if isinstance(query, Query):
             return query
         advice = "expected: aggregate, apply or join as the last step"
         raise PlacedError(place, f"the last step makes no results\n  {advice}")
 
-    def _stream(self, steps: Any, place: str, shared: dict[str, Any]) -> Any:
+    def _stream(self, steps: Any, place: str, *, shared: dict[str, Any]) -> Any:
         """Make an event stream, a windowed stream or a query by calling its steps in order.
 
         Args:
             steps: The steps.
             place: The place of the steps in the text.
-            shared: The results of all calls so far, by the text of the steps up to the call; new ones are added.
-                Queries that begin with equal steps so share a stream.
+            shared: The streams and queries that calls have returned so far, each by the text of all steps up to that
+                call; those that are made here are added. So queries that begin with equal steps share a stream.
 
         Raises:
             PlacedError: The steps are no list, or one of them is wrong.
@@ -191,17 +197,17 @@ class QueryReader:
             raise PlacedError(place, f"expected a list of steps that begins with events or union, got {steps!r:.80}")
         stream: Any = None
         for number, step in enumerate(steps):
-            beginning = json.dumps(steps[: number + 1], sort_keys=True, default=str)
-            if beginning not in shared:
-                shared[beginning] = self._next_stream(stream, step, f"{place}[{number}]")
-            stream = shared[beginning]
+            steps_so_far = json.dumps(steps[: number + 1], sort_keys=True, default=str)
+            if steps_so_far not in shared:
+                shared[steps_so_far] = self._next_stream(stream, step, f"{place}[{number}]")
+            stream = shared[steps_so_far]
         return stream
 
     def _next_stream(self, stream: Any, step: Any, here: str) -> Any:
         """Call a step on a stream, and return the stream or the query that the call returns.
 
         Args:
-            stream: The stream; None for the first step, which is a function.
+            stream: The stream; None for the first step, which calls a function such as `events` and no method.
             step: The step.
             here: The place of the step in the text.
 
@@ -216,7 +222,12 @@ class QueryReader:
             return function(*args, **kwargs)
 
     def _call_of(self, step: Any, stream: Any, here: str) -> str:
-        """Return the name of the call of a step, which is an entry of it.
+        """Return the name of the call that a step describes: one entry of the step has it, the others are arguments.
+
+        Args:
+            step: The step.
+            stream: The stream that the call is made on; None for the first step.
+            here: The place of the step in the text.
 
         Raises:
             PlacedError: The step has no entry that is a call of such a stream, or several.
@@ -249,7 +260,7 @@ class QueryReader:
         """
         parameters = SIGNATURES[call].parameters
         main = main_parameter(call)
-        check(step, _definitions()[f"call {call}"], _definitions(), here, call)
+        check(step, _definitions()[f"call {call}"], definitions=_definitions(), here=here, call=call)
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
         for entry, data in step.items():
@@ -263,7 +274,8 @@ class QueryReader:
                 continue  # null says that the main argument is left out
             parameter = parameters[name]
             if parameter.kind is parameter.VAR_KEYWORD:
-                _check_names(data, parameters, name, call, place)
+                # A parameter such as `**modules`: the query writer chooses the names.
+                _check_names(data, call=call, parameter=name, place=place)
                 for part, value in data.items():
                     kwargs[part] = self._value(name, value, f"{place}.{part}")
             elif parameter.kind is parameter.VAR_POSITIONAL:
@@ -288,13 +300,14 @@ class QueryReader:
         if name in FRAMES:
             with errors_at(here):
                 return self._table(data)
-        if name in ("streams", "right"):
-            return self._stream(data, here, {})
+        if name in ("streams", "right"):  # the streams of a union, and the right one of a join
+            return self._stream(data, here, shared={})
         if name in ("modules", "operator"):
             return self._module(data, here)
         if name == "on":
             return None if data is None else self._condition(data, here)
         if isinstance(data, Mapping) and name in _COLUMNS:
+            # By names that the query writer chooses: `kind`, which marks objects elsewhere, may be one of them.
             return {column: self._classes.read(part, f"{here}.{column}") for column, part in data.items()}
         return self._classes.read(data, here)
 
@@ -345,23 +358,22 @@ class QueryReader:
         return parameters
 
 
-def _check_names(
-    data: Mapping[str, Any], parameters: Mapping[str, Parameter], name: str, call: str, place: str
-) -> None:
+def _check_names(data: Mapping[str, Any], *, call: str, parameter: str, place: str) -> None:
     """Raise if a name that a query writer chose, such as that of a result, is also an argument of the call.
 
     Args:
         data: The values by the chosen names.
-        parameters: The parameters of the call.
-        name: The parameter that takes the values.
         call: The name of the call.
+        parameter: The parameter of the call that takes the values.
         place: The place of the values in the text.
 
     Raises:
         PlacedError: A chosen name is that of another parameter.
     """
+    # No argument can have the name of the parameter that takes the values, or of `unnamed`, which takes none.
+    argument_names = set(SIGNATURES[call].parameters) - {parameter, "unnamed"}
     for part in data:
-        if part in parameters and part not in (name, "unnamed"):
+        if part in argument_names:
             raise PlacedError(place, f"{part!r} is an argument of {call}, and no name\n  choose another one")
 
 

@@ -56,7 +56,8 @@ def query_schema() -> dict[str, Any]:
 
 def definitions() -> dict[str, Any]:
     """Return the schemas of the parts of a text, by name. Their titles describe the parts, in errors too."""
-    # A step is an object with the name of its call as an entry. That call says which other entries it may have.
+    # A step is an object with the name of its call as an entry. That call says which other entries the step may have:
+    # draft 7 of JSON Schema has no switch, so there is an `if` for each call.
     has_entry_of_call = {name: {"required": [name]} for name in SIGNATURES}
     rules_by_call = [{"if": has_call, "then": _ref(f"call {name}")} for name, has_call in has_entry_of_call.items()]
     first_calls = [has_entry_of_call[name] for name in FIRST]
@@ -80,7 +81,7 @@ def definitions() -> dict[str, Any]:
             "title": "a length, such as 10 minutes",
             "anyOf": [
                 {"type": ["string", "number"]},
-                _record("a decimal", ("is", "value"), **{"is": {"const": "Decimal"}, "value": {"type": "string"}}),
+                _record("a decimal", ("is", "value"), **_DECIMAL_PARTS),
             ],
         },
         "module": _record(
@@ -102,11 +103,15 @@ def definitions() -> dict[str, Any]:
             right=columns,
             parameters={"type": "object"},
         ),
+        # An object of a class of a plugin, or of the program itself.
         "own": {"title": "{kind: ...}", "type": "object", "required": [KIND], "properties": {KIND: _NAME_OF_CLASS}},
         **{name: _kinds(_TITLES[name], makers) for name, makers in _MAKERS.items()},
         **{f"call {name}": _call(name) for name in SIGNATURES},
     }
 
+
+_DECIMAL_PARTS: Final[Mapping[str, Any]] = {"is": {"const": "Decimal"}, "value": {"type": "string"}}
+"""The entries of a decimal, as `value_to_data` writes it."""
 
 _NAME_OF_CLASS: Final = {"title": "the name of a class of a plugin or program", "type": "string", "pattern": "[.:]"}
 _LATE: Final = {"correct": POLICIES["correct"]}
@@ -184,14 +189,18 @@ def _record(title: str, required: tuple[str, ...], **properties: Any) -> dict[st
 
 
 def _call(name: str) -> dict[str, Any]:
-    """Return the schema of a step: its main argument is under the name of the call, others under their own names."""
+    """Return the schema of a step: its main argument is under the name of the call, others under their own names.
+
+    Args:
+        name: The name of the call.
+    """
     main = main_parameter(name)
     descriptions = _descriptions_of_arguments(inspect.getdoc(_function_of(name)) or "")
     entries: dict[str, Any] = {}
     required = [name]
     for parameter in SIGNATURES[name].parameters.values():
         if parameter.name == "unnamed":
-            continue
+            continue  # it is there only to refuse arguments
         is_main = parameter.name == main
         schema = _of_parameter(parameter)
         if is_main and is_left_out(parameter):
@@ -200,6 +209,7 @@ def _call(name: str) -> dict[str, Any]:
             schema = {"description": descriptions[parameter.name], "allOf": [schema]}
         entries[name if is_main else parameter.name] = schema
 
+        # The entry of the main argument is required already, as its name is that of the call.
         has_default = parameter.default is not parameter.empty
         is_starred = parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
         if not (has_default or is_starred or is_main):
@@ -252,14 +262,16 @@ def _of_arguments(name: str, maker: Callable[..., Any]) -> dict[str, Any]:
         name: The kind.
         maker: The function or the class that makes objects of the kind.
     """
+    # The schemas that the function and the class have for each argument. The schema of `_kinds` checks the kind itself.
     schemas: dict[str, list[Any]] = {KIND: [{}]}
-    required: list[set[str]] = []
+    required: list[set[str]] = []  # the arguments without a default: those of the function, then those of the class
     if not isinstance(maker, type):
         parameters = inspect.signature(maker).parameters.values()
         for parameter in parameters:
             schemas[parameter.name] = [_of_parameter(parameter)]
         required.append({parameter.name for parameter in parameters if parameter.default is parameter.empty})
 
+    # The class: the maker itself, or the class of Muntin's that goes by the same kind as the function.
     cls: Any = maker if isinstance(maker, type) else {**OWN_KINDS, **OWN_ROWS}.get(name)
     if cls is not None:
         required_fields: set[str] = set()
@@ -303,11 +315,12 @@ def _of_type(node: ast.expr) -> dict[str, Any]:
         case ast.Constant(value=None):
             return {"type": "null"}
         case ast.Name(id="EllipsisType"):
-            return {}  # the type of a default alone, which text cannot have: a union leaves it out
+            return {}  # the type of a default that text cannot write: `_of_union` leaves it out
         case ast.Name(id=name):
-            named: Any = getattr(muntin, name, None)
-            if isinstance(named, type) and issubclass(named, Enum):
-                return {"enum": [member.value for member in named]}
+            # A policy of Muntin's: text has the word of one of its members.
+            muntin_class: Any = getattr(muntin, name, None)
+            if isinstance(muntin_class, type) and issubclass(muntin_class, Enum):
+                return {"enum": [member.value for member in muntin_class]}
             return _TYPES[name]
         case _:
             raise KeyError(ast.unparse(node))
@@ -319,11 +332,12 @@ def _of_union(schemas: list[dict[str, Any]]) -> dict[str, Any]:
     If one of the types is an enumeration, the schema allows no other text, even if `str` is one of the types: that is
     how annotations such as `EmitPolicy | str` are meant.
     """
-    has_words = any("enum" in str(schema) for schema in schemas)
+    has_words = any("enum" in str(schema) for schema in schemas)  # also in a union within this one
     choices: list[dict[str, Any]] = []
     for schema in schemas:
         is_any_text = schema == _TYPES["str"]
-        if schema and not (has_words and is_any_text):
+        is_default_alone = not schema  # as for `EllipsisType`: text leaves the argument out instead
+        if not is_default_alone and not (has_words and is_any_text):
             choices.append(schema)
     return choices[0] if len(choices) == 1 else {"anyOf": choices}
 

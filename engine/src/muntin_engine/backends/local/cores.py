@@ -45,7 +45,7 @@ def call_with_workers(workers: int | None) -> Iterator[None]:
 
 def worker_count() -> int:
     """Return the number of processes that may evaluate a query: the one of `call_with_workers`, or else all cores."""
-    # A process that another one started has imported this module, so it need not be imported to know.
+    # Importing multiprocessing takes time, so it is only looked up: a process that another one started has it already.
     processes = sys.modules.get("multiprocessing.process")
     if processes is not None and processes.parent_process() is not None:
         return 1  # this process is a worker of a pool itself, whose other workers use the other cores

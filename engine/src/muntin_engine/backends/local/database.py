@@ -76,7 +76,7 @@ MEMORY_PERCENT: Final = 50
 
 @cache
 def _database() -> duckdb.DuckDBPyConnection:
-    """Return a database in memory, whose zone is UTC. What it spills goes where temporary files go."""
+    """Return the database of this process: it is in memory, its zone is UTC, and it spills into temporary files."""
     spill_folder = os.path.join(tempfile.gettempdir(), f"muntin-duckdb-{os.getpid()}")
     connection = duckdb.connect(":memory:", config={"temp_directory": spill_folder})
     connection.execute("SET GLOBAL TimeZone = 'UTC'")

@@ -53,6 +53,7 @@ def failures_of_rows(what: str) -> Iterator[None]:
         function_failure = failure_in(error)
         if function_failure is None:
             raise FailedRowError(what, error) from error
+        # The cause of a function's error is in the function, and not in DuckDB, which only passed the error on.
         raise function_failure from function_failure.__cause__
 
 

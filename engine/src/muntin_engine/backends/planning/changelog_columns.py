@@ -122,7 +122,9 @@ def _key_columns(
 
 
 def lifetime_column(columns: Sequence[str]) -> str:
-    """Return the name of the column with the lifetimes of rows: a row is final once the watermark has passed its own.
+    """Return the name of the column with the lifetimes of rows.
+
+    A row is final once the watermark has passed the lifetime of the row.
 
     Args:
         columns: The names of the columns of the rows.

@@ -14,7 +14,7 @@ BY_A_ROW: Final = "  let its input say that it has ended: by a row with change='
 
 
 def check_closes(query: PlannedQuery) -> None:
-    """Refuse to close the stream of a query from its state.
+    """Refuse a query whose stream cannot be closed: closing emits the windows that are open in its state.
 
     Raises:
         QueryError: The query keeps no state, or reads the results of another one.

@@ -34,8 +34,8 @@ class ColumnReader(ABC):
         Args:
             df: The input.
             columns: The columns by the names under which they are returned, such as `start`.
-            readers: By these names, the words for what reads a column, for errors. A column that is not among them is
-                read by its own name.
+            readers: By the same names, the words for what reads each column, such as `join()`, for errors. For a column
+                without such words, the name stands for them.
 
         Raises:
             QueryError: The input does not have one of them.
@@ -62,8 +62,8 @@ class ColumnReader(ABC):
         Args:
             request: The input, with the condition on its rows, its heartbeats and its clock.
             columns: The columns by the names that they have in the projection.
-            identities: By the same names, a text for each column that is text: columns with equal texts are the same
-                column. They become `ProjectedRows.column_texts`.
+            identities: By the same names, the identities of the columns that the query writer gave as text. Columns
+                with equal identities are the same column. They become `ProjectedRows.column_texts`.
             scale: The meaning of the input's times.
 
         Returns:

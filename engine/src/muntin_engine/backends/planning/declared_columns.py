@@ -27,11 +27,11 @@ def check_declared(declared: Sequence[InputColumn], actual: Sequence[InputColumn
     for column in declared:
         namesakes = [candidate for candidate in actual if candidate.name.casefold() == column.name.casefold()]
         if len(namesakes) != 1:
-            number = "no such column" if not namesakes else "several columns of that name"
+            namesakes_in_words = "several columns of that name" if namesakes else "no such column"
             raise QueryError(
-                "schema= declares {value!r}, and the input has {number}\n  it has {columns}",
+                "schema= declares {value!r}, and the input has {namesakes}\n  it has {columns}",
                 value=column.name,
-                number=number,
+                namesakes=namesakes_in_words,
                 columns=", ".join(candidate.name for candidate in actual) or "no columns",
             )
         (actual_column,) = namesakes

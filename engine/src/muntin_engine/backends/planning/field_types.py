@@ -86,6 +86,7 @@ def field_of(name: str, column_type: pa.DataType) -> Field:
     kind = _scalar_kind(column_type)
     if kind is None:
         return Field(name, Variable(""), is_nullable=True)
+    # A result may have the type of a column, and the kind alone does not say it of a decimal or a time without a zone.
     if kind is ScalarKind.DECIMAL or column_type == pa.timestamp("us"):
         return Field(name, ColumnScalar(kind, column_type), is_nullable=True)
     return Field(name, Scalar(kind), is_nullable=True)

@@ -80,7 +80,9 @@ class InputColumn:
         """
         if self.kind is ScalarKind.TIMESTAMP:
             return Axis.TIME
-        if self.kind is ScalarKind.INTEGER or (self.decimal_places is not None and self.decimal_places <= MOST_PLACES):
+        if self.kind is ScalarKind.INTEGER:
+            return Axis.TICKS
+        if self.decimal_places is not None and self.decimal_places <= MOST_PLACES:
             return Axis.TICKS
         raise QueryError(
             "the time column {value} is of type {kind}\n"

@@ -115,7 +115,7 @@ class PlannedStream:
         """
         places: list[int] = []
         for name, column in orders_by_name(self.request.order).items():
-            (input_column,) = self.reader.look_up(self.request.df, {name: column}, {}).values()
+            (input_column,) = self.reader.look_up(self.request.df, {name: column}, readers={}).values()
             check_order(input_column)
             places.append(self.inputs.carry(column, input_column, input_column.read_as_is()))
         return places
@@ -153,7 +153,8 @@ class PlannedStream:
             ranges={name: _named(self.columns[name]) for name in request.ranges},
         )
         policies = scale.resolve(InputPolicies(**{name: getattr(request, name) for name in POLICIES}))
-        # A union may read results, too; it has rules for its sources, and is explained by these.
+        # An input is chained if it is the results of another query. A union of such results is not called so: it has
+        # rules for its sources, by which it is explained.
         is_union = bool(request.rules)
         return Input(
             columns,
@@ -172,8 +173,8 @@ class PlannedStream:
             QueryError: A column of lengths is of another type than the times need.
         """
         lengths = self.request.length_columns
-        columns = {length.name: length.name for length in lengths}
-        input_columns = self.reader.look_up(self.request.df, columns, {})
+        columns = {length.name: length.name for length in lengths}  # the input has each as a column of that name
+        input_columns = self.reader.look_up(self.request.df, columns, readers={})
         for length in lengths:
             input_column = input_columns[length.name]
             if self.axis is Axis.TIME:

@@ -65,7 +65,7 @@ def plan_query(
     module_plans: list[ModulePlan] = []
     for output, call in calls.items():
         module_plan = replace(_plan_call(streams[call.side], output, call, scale), side=call.side)
-        if events.order is not None:
+        if events.order is not None:  # a module may break ties by the order if there is one
             module_plan = replace(module_plan, module=module_plan.module.with_order())
         module_plans.append(module_plan)
     modules = [module_plan.module for module_plan in module_plans]

@@ -234,7 +234,7 @@ def check_order(column: InputColumn) -> None:
 
 
 def check_read(windows: RowWindows, expression: str, column: InputColumn) -> None:
-    """Refuse an expression of another type than row windows need: text for a difference, a float for a partition.
+    """Refuse an expression of another type than row windows need, such as text for a difference.
 
     Args:
         windows: The windows, which may read the expression in several places.

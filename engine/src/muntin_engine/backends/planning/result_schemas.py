@@ -95,11 +95,14 @@ def check_evicts_rows(plan: Plan) -> None:
 
 
 def projected_columns(plan: Plan) -> dict[str, ProjectedColumn]:
-    """Return the columns of results that are columns of an input as they are, by their names in results."""
-    columns = {key.name: ProjectedColumn(0, f"k{place}") for place, key in enumerate(plan.keys)}
+    """Return the columns of results that are columns of an input as they are, by their names in results.
+
+    In the projection of an input, keys are called `k0`, `k1` and so on, and the columns that modules read `i0`, `i1`.
+    """
+    columns = {key.name: ProjectedColumn(side=0, name=f"k{place}") for place, key in enumerate(plan.keys)}
     partition_place = _partition_place(plan)
     if partition_place is not None:
-        columns["partition"] = ProjectedColumn(0, f"i{partition_place}")
+        columns["partition"] = ProjectedColumn(side=0, name=f"i{partition_place}")
     if plan.join is not None:
         for joined in plan.join.columns:
             columns[joined.field.name] = ProjectedColumn(joined.side, f"i{joined.place}")

@@ -46,8 +46,9 @@ class UnionColumns:
         Raises:
             QueryError: The first stream does not have a key.
         """
-        first = next(iter(streams.values()))
-        keys = [key.name for key in reader.look_up(first.df, keys_of_stream(first), {}).values()]
+        first_stream = next(iter(streams.values()))  # its keys name those of all streams
+        key_columns = reader.look_up(first_stream.df, keys_of_stream(first_stream), readers={})
+        keys = [key.name for key in key_columns.values()]
         shared = {"change", "source", "end"}  # the union computes these for streams that do not have them
         for stream in streams.values():
             shared |= {name for name, column in event_columns(stream).items() if column is not None}
@@ -142,7 +143,7 @@ def keys_of_stream(stream: InputRequest) -> dict[str, Any]:
 
 
 def sources_of(name: str, stream: InputRequest) -> list[str]:
-    """Return the sources of the union that a stream is: itself, or each of its sources.
+    """Return the sources that a union has from one of its streams: the stream itself, or each source within the stream.
 
     Args:
         name: The name of the stream.
@@ -163,6 +164,7 @@ def _condition_name(streams: Mapping[str, InputRequest]) -> str:
     spelled: list[str] = []
     for name, stream in streams.items():
         if stream.conditions:
+            # A column object of Spark's is spelled `Column<'km > 2'>`.
             texts = [str(condition).removeprefix("Column<'").removesuffix("'>") for condition in stream.conditions]
             spelled.append(f"{name}: {' and '.join(texts)}")
     return "; ".join(spelled).replace("`", "")

@@ -35,23 +35,25 @@ class ArrayEvaluator(KeepsState, LiftsRows):
     """
 
     def lift(self, task: TaskPayload, rows: pa.Table, side: int = 0) -> Iterator[BucketBlob]:
-        """Yield the blob of each bucket that gets rows."""
+        """Yield the blob of each bucket that gets rows. These queries have one input: `side` is always 0."""
+        del side
         return task.once(array_query).admission.lift(task, rows)
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Process a micro-batch of a bucket and write its state."""
         state = bucket_state(task, bucket, cells)
         result = process(task.once(array_query), state, task.trackers, batch)
+        # Tables are made one at a time, as the caller asks for them.
         tables = (table for windows in result.windows for table in result_tables(task, windows))
         return evaluated(task, batch, result, tables)
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
-        """Return the evaluator of a query as a new process has it."""
+        """Open the evaluator of a query in this process, for restart tests, with the state that is in the cells."""
         return windows_in_memory(plan, cells, codec)
 
     def state_rows(self, bucket: BucketReader) -> Iterator[StateRow]:
         """Yield the partial states of each key and stretch, or rows and events one by one."""
-        parts = bucket.identity["arrays"]
+        parts = bucket.identity["arrays"]  # the parts that the plan chose, by name
         if parts["arrivals"] == Arrivals.IDENTIFIED:
             return rows_of_events(bucket)
         return _ROWS_OF_STRETCHES[parts["held"]](bucket)
@@ -66,18 +68,18 @@ _ROWS_OF_STRETCHES: Final[Mapping[str, Callable[[BucketReader], Iterator[StateRo
 
 
 def bucket_state(task: TaskPayload, bucket: int, cells: Cells) -> BucketState:
-    """Open the state of a bucket; its store is taken from the worker's cache, if it is there.
+    """Read the metadata of a bucket's state, and prepare to take its store from the worker's cache.
 
     Args:
         task: The query.
         bucket: The id of the bucket.
         cells: The cells of the bucket's state.
     """
+    # All queries of a worker share the cache. It has the size that the last query asked for.
     STORE_CACHE.most = task.worker.cache_bytes
     # A static input is one micro-batch: no later one would take its store from the cache.
     cache = None if task.is_static else STORE_CACHE
-    cache_key = (task.cache_token, bucket)
-    return BucketState(cells, task.codec, task.compatibility, cache, cache_key)
+    return BucketState(cells, task.codec, task.compatibility, cache=cache, name=(task.cache_token, bucket))
 
 
 def evaluated(task: TaskPayload, batch: BucketBatch, result: ArrayResult, tables: Iterator[pa.Table]) -> Evaluated:
@@ -106,7 +108,7 @@ def evaluated(task: TaskPayload, batch: BucketBatch, result: ArrayResult, tables
 def _output_watermark(plan: Plan, result: ArrayResult) -> int:
     """Return the tick before which no later output changes anything.
 
-    A query whose results may have any times has none until its input is closed.
+    If results may have any times, a later one may change any tick: there is no such tick until the input is closed.
     """
     if plan.contract is not OutputContract.UNRESTRICTED:
         return result.output_watermark
@@ -115,7 +117,7 @@ def _output_watermark(plan: Plan, result: ArrayResult) -> int:
 
 
 def _metrics(plan: Plan, result: ArrayResult) -> Mapping[str, int]:
-    """Return the values of metrics, also of those that the plan's evaluator does not report."""
+    """Return the values of all metrics; those that the plan's evaluator does not report are left out later."""
     metrics = {
         "keys": result.admitted.keys,
         "windows_closed": result.completed,
@@ -133,9 +135,10 @@ def _metrics(plan: Plan, result: ArrayResult) -> Mapping[str, int]:
 
 
 def _late_by(batch: BucketBatch, result: ArrayResult) -> int:
-    """Return how far the oldest row of the batch was behind the watermark of its input, in ticks.
+    """Return how far the oldest row of the batch was behind the watermark of its input, in ticks; 0 if it was not.
 
-    The watermark is that before the batch. Of an input that was closed by then, there is no distance to tell.
+    The watermark is that before the batch. An input that was closed before the batch is left out: its watermark is
+    infinite, and so would be the distance.
     """
     distances = [0]
     for watermark, report in zip(result.previous.to_the_tick, batch.reports, strict=True):

@@ -43,8 +43,8 @@ class QueryParts:
         query: The query in the terms of evaluators.
         meters: The meter of the calls of each module.
         codec: Writes states.
-        stored_results: Makes columns of results that may change; None if none do.
-        values_of: Returns the values of an input column.
+        stored_results: Makes columns of results that may change; None if the results of this query never do.
+        values_of: Returns the Python values of an input column.
     """
 
     plan: Plan
@@ -101,8 +101,10 @@ class TaskResults(StoredResults):
 def _with_insertions(parts: QueryParts) -> ArrayQuery[Any]:
     """Return a query whose rows are new events each."""
     plan = parts.plan
-    values = _VALUES[plan.arrays.held](parts)
-    geometry = _GEOMETRIES[plan.arrays.geometry](parts, values)
+    values_of_query = _VALUES[plan.arrays.held]
+    values = values_of_query(parts)
+    geometry_of_query = _GEOMETRIES[plan.arrays.geometry]
+    geometry = geometry_of_query(parts, values)
     late_rows = LateRows(parts.query.axis, parts.values_of) if plan.keeps_late_rows else None
     admission = Insertions(geometry, late_rows, is_point=plan.input.is_point)
     return ArrayQuery(admission, geometry, FinalResults(geometry))
@@ -121,26 +123,27 @@ def _with_revisions(parts: QueryParts) -> ArrayQuery[Any]:
     if parts.query.emit is EmitPolicy.FINAL:
         return ArrayQuery(admission, geometry, FinalResults(geometry))
 
-    assert parts.stored_results is not None, "results of forms can be stored"
+    # A result that may change is stored, so that it can be compared with a later one.
+    assert parts.stored_results is not None, "a query of forms is given a maker of result columns"
     is_eager = parts.query.emit is EmitPolicy.EAGER
     emission = CorrectedResults(geometry, parts.stored_results, is_eager=is_eager)
     return ArrayQuery(admission, geometry, emission)
 
 
 def _grid(parts: QueryParts, values: StretchValues) -> StretchGeometry:
-    """Return windows on a grid, of points or of events that last."""
+    """Return the geometry of windows on a grid, of points or of events that last."""
     grows = any(grid.grows for grid in parts.grids)
-    geometry = GrowingGeometry if grows else GridGeometry
-    return geometry(parts.grids, values, at_end=parts.at_end)
+    geometry_class = GrowingGeometry if grows else GridGeometry
+    return geometry_class(parts.grids, values, at_end=parts.at_end)
 
 
 def _sessions(parts: QueryParts, values: StretchValues) -> StretchGeometry:
-    """Return sessions."""
+    """Return the geometry of sessions."""
     return SessionGeometry(values, at_end=parts.at_end)
 
 
 def _snapshots(parts: QueryParts, values: StretchValues) -> StretchGeometry:
-    """Return snapshots of events that are never revised."""
+    """Return the geometry of snapshots of events that are never revised."""
     return SnapshotGeometry(values, at_end=parts.at_end)
 
 

@@ -38,14 +38,19 @@ from muntin_engine.wire.typed_arrays import ARROW_TYPES
 
 
 def column_of(field: Field, payloads: Sequence[object]) -> pa.Array:
-    """Return payloads of a type without type variables as a column.
+    """Return payloads as a column of the Arrow type that fits their field.
+
+    Args:
+        field: The type of the payloads; it has no type variables.
+        payloads: The payloads.
 
     Example:
         >>> from muntin.schemas import describe
         >>> column_of(describe(tuple[int, float | None]), [(1, 2.5), (2, None)]).to_pylist()
         [{'_1': 1, '_2': 2.5}, {'_1': 2, '_2': None}]
     """
-    return arrow_array([_plain(field.type, payload) for payload in payloads], _type_of(field.type))
+    values = [_plain(field.type, payload) for payload in payloads]
+    return arrow_array(values, _type_of(field.type))
 
 
 def _type_of(kind: DataType) -> pa.DataType:
@@ -136,8 +141,10 @@ class ArraysInMemory:
         """
         self._bucket = bucket
         self._trackers = [ProgressTracker(steps=steps_of(plan)) for _ in plan.inputs]
-        # Opens the state for a batch; all batches share one cache, as in a worker.
-        self._state_of_batch = partial(BucketState, cells, codec, plan_compatibility(plan), StoreCache(), "bucket")
+        # Each call opens the state anew, for one batch. All batches share one cache, as in a worker.
+        self._open_state = partial(
+            BucketState, cells, codec, plan_compatibility(plan), cache=StoreCache(), name="the only bucket"
+        )
         self._at_end = plan.timestamps is TimestampPolicy.POINT_AT_END
 
     def process(self, rows: Sequence[tuple[Key, InputChange]], reported: Progress) -> list[tuple[Key, OutputChange]]:
@@ -148,17 +155,17 @@ class ArraysInMemory:
         reports = [InputReport(reported)] * len(self._trackers)
         batch = BucketBatch(changes=(), evaluator_blobs=blobs, reports=reports)
         changes: list[tuple[Key, OutputChange]] = []
-        for windows in self._bucket.process(self._state_of_batch(), self._trackers, batch):
+        for windows in self._bucket.process(self._open_state(), self._trackers, batch):
             changes += map(self._change, self._bucket.result_rows(windows))
         return changes
 
     def _change(self, row: ResultRow) -> tuple[Key, OutputChange]:
-        """Return a result as a change of the output, with the times that its events have there."""
+        """Return a result as a change of the output, with the start and the end that its event has there."""
         window = row.window
         start = window.start
         end = window.end
         value = row.value
-        if self._at_end:
+        if self._at_end:  # the event is the point at the end of its window
             start = window.end
             end = start + 1
         if isinstance(value, Event):  # a row of an operator that says how long its rows last
@@ -205,24 +212,25 @@ class FormsInMemory(WindowsInMemory, StoredResults):
         super().__init__(parts.assemble())
 
     def payload_columns(self, row: InputChange) -> list[pa.Array]:
-        """Return the payload of a row as columns."""
+        """Return the payload of a row as columns of one value: one for each module, in the type that it reads."""
         return [column_of(field, [value]) for field, value in zip(self._fields, row.payload, strict=True)]
 
     def columns(self, windows: ResultWindows) -> pa.Table:
-        """Return the results of windows as columns of bytes: they are of any type."""
+        """Return the results of windows as columns of bytes, one for each form: a result may be of any type."""
         columns: dict[str, pa.Array] = {}
         for place, values in enumerate(self._results(windows)):
-            columns[f"i{place}"] = arrow_array(list(map(self._codec.pack, values)), pa.binary())
+            packed_values = [self._codec.pack(value) for value in values]
+            columns[f"i{place}"] = arrow_array(packed_values, pa.binary())
         return pa.table(columns)
 
     def result_rows(self, windows: ResultWindows) -> Iterable[ResultRow]:
-        """Yield final results, or the changes of results that may be corrected: those have ids."""
+        """Yield final results, or the changes of results that may be corrected."""
         parts = windows.windows.parts
-        if EVENT_ID not in parts:
+        if EVENT_ID not in parts:  # only results that may be corrected have ids: these are final
             yield from rows_of(windows, zip(*self._results(windows), strict=True))
             return
 
-        # `columns` has packed the values of results that may be corrected.
+        # Results that may be corrected were stored as columns, in which the method `columns` has packed their values.
         columns = [map(self._codec.unpack, column.to_pylist()) for column in parts[ROWS].table.columns]
         rows = rows_of(windows, zip(*columns, strict=True))
         ids = parts[EVENT_ID].array.tolist()
@@ -253,9 +261,10 @@ class ModulesInMemory(WindowsInMemory):
 
     def result_rows(self, windows: ResultWindows) -> Iterable[ResultRow]:
         """Return the rows of windows: one result for each, or the rows that an operator made of it."""
-        results = list(zip(*windows.values or (), strict=True))
-        # Several windows may have one result: `windows.results` has its place for each.
-        results_of_windows = [results[place] for place in windows.results.tolist()]
+        assert windows.values is not None, "modules that are called one by one have results by now"
+        results = list(zip(*windows.values, strict=True))
+        # Several windows may share one result: `result_places` says for each window which one it has.
+        results_of_windows = [results[place] for place in windows.result_places.tolist()]
         return rows_of(windows, results_of_windows, is_operator=self._is_operator)
 
     def _unpacked_values(self, column: pa.ChunkedArray) -> list[Any]:
@@ -264,8 +273,9 @@ class ModulesInMemory(WindowsInMemory):
 
 
 def windows_in_memory(plan: Plan, cells: Cells, codec: Codec) -> ArraysInMemory:
-    """Return the evaluator of a query as a new process has it."""
-    return ArraysInMemory(_IN_MEMORY[plan.arrays.held](plan, codec), plan, cells, codec)
+    """Open the evaluator of a query in this process, for restart tests, with the state that is in the cells."""
+    evaluator_class = _IN_MEMORY[plan.arrays.held]
+    return ArraysInMemory(evaluator_class(plan, codec), plan, cells, codec)
 
 
 _IN_MEMORY: Final[Mapping[Held, Callable[[Plan, Codec], RunsInMemory]]] = {
@@ -277,13 +287,22 @@ _IN_MEMORY: Final[Mapping[Held, Callable[[Plan, Codec], RunsInMemory]]] = {
 
 
 def key_columns(key: Key) -> list[pa.Array]:
-    """Return a key as the columns of a row; a part that is null has the type of numbers."""
-    return [arrow_array([part], pa.int64() if part is None else None) for part in key]
+    """Return the parts of a key as columns of one value each."""
+    columns: list[pa.Array] = []
+    for part in key:
+        # Keys are integers here, so a null is one, too. Arrow would give a column of a null alone another type.
+        arrow_type = pa.int64() if part is None else None
+        columns.append(arrow_array([part], arrow_type))
+    return columns
 
 
 def values_of_forms(forms: Sequence[BoundForm], windows: ResultWindows) -> list[Sequence[Any]]:
     """Return the results of each form for windows, as Python values."""
-    return [python_values(form_results(form, place, windows.windows)) for place, form in enumerate(forms)]
+    values: list[Sequence[Any]] = []
+    for place, form in enumerate(forms):
+        results = form_results(form, place, windows.windows)
+        values.append(python_values(results))
+    return values
 
 
 def rows_of(

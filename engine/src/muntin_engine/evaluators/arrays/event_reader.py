@@ -25,7 +25,7 @@ from muntin_engine.time.slice_grid import SliceGrid
 
 def rows_of_events(bucket: BucketReader) -> Iterator[StateRow]:
     """Yield the events, the results that may change, and the rows that wait for others of their event."""
-    # Events are kept as rows: no state of a module has to be upgraded.
+    # Without a schema version, an entry is read as it is. Nothing has to be upgraded: an entry has rows, no states.
     entries = [dated.entry._replace(schema_version=None) for dated in bucket.entries]
     progress = InputsProgress.from_data(bucket.progress)
     geometry = _geometry_without_forms(bucket)
@@ -58,8 +58,9 @@ def _geometry_without_forms(bucket: BucketReader) -> EventGeometry:
     Forms compute partial states of events, which are not in the checkpoint: the events themselves are.
     """
     components = FormComponents(())
+    # No results are computed here, so `at_end`, which says what times they have, does not matter.
     if bucket.identity["arrays"]["geometry"] == Geometry.SNAPSHOTS:
         return EventSnapshotGeometry(components, bucket.codec, at_end=False)
-    window = query_without_modules(bucket.identity, bucket.identity).window
-    grid = SliceGrid.of(cast(RegularWindows, window.grid()))
+    query = query_without_modules(bucket.identity, input_identity=bucket.identity)  # the query has one input
+    grid = SliceGrid.of(cast(RegularWindows, query.window.grid()))
     return EventGridGeometry(grid, components, bucket.codec, at_end=False)

@@ -91,7 +91,8 @@ def process(
     store = _open(query, state, previous)
     store.keys.forget_unused(store)  # before the batch: from here on, its rows refer to keys by their codes
 
-    # Results need all rows of the batch, and the state that `forget` drops. What is left after that is written.
+    # Results need all rows of the batch, so they come after `add`; and the state that `forget` drops, so they come
+    # before it. What is left after `forget` is written.
     admitted = query.admission.admit(batch.evaluator_blobs, store, previous, progress)
     query.geometry.add(store, admitted.rows)
     windows = query.emission.results(store, admitted, previous, progress)
@@ -121,7 +122,7 @@ def _open(query: ArrayQuery[StoreT], state: BucketState, previous: InputsProgres
         """Return a new store with the state that a log holds."""
         store = query.geometry.new_store()
         query.geometry.restore(store, entries, state.cells, previous)
-        store.last_event_id = state.metadata.serial
+        store.last_event_id = state.metadata.serial  # where `close` wrote it
         return store
 
     return state.open(restored)
@@ -138,11 +139,12 @@ def unchanged_result(
         progress: The progress after it.
         output_watermark: The tick before which no later output changes anything.
     """
+    sizes = write_metadata(state)  # `advance_progress` has put the progress into the metadata
     return ArrayResult(
         windows=(),
         admitted=Admitted(),
         previous=previous,
         progress=progress,
         output_watermark=output_watermark,
-        sizes=write_metadata(state),
+        sizes=sizes,
     )

@@ -35,7 +35,7 @@ class ResultEmission(ABC, Generic[StoreT]):
 
     @abstractmethod
     def stage(self, progress: InputsProgress) -> Hashable:
-        """Return the key of the progress: without rows, a batch has results only if the key changes."""
+        """Return the part of the progress that results depend on: as long as it is equal, only rows make results."""
 
     @abstractmethod
     def results(
@@ -69,7 +69,7 @@ class FinalResults(ResultEmission[StoreT]):
         self._geometry = geometry
 
     def stage(self, progress: InputsProgress) -> Hashable:
-        """Return the key of the progress that completes windows."""
+        """Return the part of the progress that completes windows."""
         return self._geometry.stage(progress)
 
     def results(
@@ -124,21 +124,23 @@ class CorrectedResults(ResultEmission[EventStore]):
         is_touched[admitted.changed_keys] = True
 
         # A result is compared with earlier ones by its columns, which take the place of the partial states.
-        results: list[StretchTable] = [EMPTY]
+        results: list[StretchTable] = [EMPTY]  # `concat` needs a table, even if there are no windows
         for windows in self._windows(store, is_touched, previous, progress):
-            table = self._stored_results.columns(ResultWindows(0, windows, store.keys.take(windows.keys)))
+            keys = store.keys.take(windows.keys)
+            table = self._stored_results.columns(ResultWindows(place=0, windows=windows, keys=keys))
             results.append(replace(windows, parts={ROWS: RowValues.of(table)}))
-        changes = store.results.replace(concat(results), is_touched, store.last_event_id)
+        changes = store.results.replace(concat(results), is_touched, last_id=store.last_event_id)
         if not len(changes):
             return []
 
-        # Each new result has got the next id; a retracted one, of weight -1, keeps the id that it was emitted with.
+        # `replace` has given each new result the next id. A retracted one, of weight -1, keeps the id that it was
+        # emitted with.
         store.last_event_id += int(np.count_nonzero(changes.weight > 0))
         store.changed_results = changes
-        return [ResultWindows(0, changes, store.keys.take(changes.keys))]
+        return [ResultWindows(place=0, windows=changes, keys=store.keys.take(changes.keys))]
 
     def finish(self, store: EventStore, results: Sequence[ResultWindows], progress: InputsProgress) -> int:
-        """Forget the results of the windows that are complete now, and count them."""
+        """Forget the results of the windows that are complete now; return how many these were."""
         del results
         return store.results.forget(progress.least.watermark)
 
@@ -163,8 +165,7 @@ class CorrectedResults(ResultEmission[EventStore]):
 
         # Windows that were visible before the batch, of keys whose events it changed.
         if is_touched.any():
-            last = min(first_hidden, next_hidden)
-            yield from self._geometry.windows_between(store, first_open, last, is_touched)
+            yield from self._geometry.windows_between(store, first_open, first_hidden, key_mask=is_touched)
 
     def _first_hidden(self, progress: InputsProgress) -> int:
         """Return the number of the first window that is not emitted yet.
@@ -175,5 +176,8 @@ class CorrectedResults(ResultEmission[EventStore]):
         first_unbegun = windows.first_unbegun(progress.least.horizon)
         if self._is_eager:
             return first_unbegun
+        # `first_open` returns the first window that ends after a tick: here after the latest start. If the stream is
+        # closed that is after all windows; but windows that begin at the horizon or later, where no row has been, stay
+        # hidden.
         first_unreached = windows.first_open(progress.least.max_event_time)
         return min(first_unreached, first_unbegun)

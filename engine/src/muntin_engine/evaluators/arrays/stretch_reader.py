@@ -74,7 +74,9 @@ class EntryStretches(NamedTuple):
     def where(self, mask: BoolArray) -> EntryStretches:
         """Select stretches by a mask."""
         places = np.flatnonzero(mask)
-        states = [[module_states[place] for place in places.tolist()] for module_states in self.states]
+        states: list[list[Any]] = []
+        for module_states in self.states:
+            states.append([module_states[place] for place in places.tolist()])
         return EntryStretches(self.version, self.batches[places], self.stretches.take(places), states)
 
 
@@ -94,7 +96,8 @@ class StretchReader:
         self._grids = _grids_of(bucket.identity)
         watermark = InputsProgress.from_data(bucket.progress).least.watermark
         self._first_live = watermark
-        if self._grids:  # the first slice that an open window of any specification needs
+        """The first tick, or slice on a grid, that an open window needs."""
+        if self._grids:
             first_slices: list[int] = []
             for grid in self._grids:
                 first_open = grid.windows.first_open(watermark)
@@ -116,7 +119,7 @@ class StretchReader:
         return [table.where(~ends_before(table.stretches.high, self._first_live)) for table in tables]
 
     def rows(self, table: EntryStretches) -> Iterator[StateRow]:
-        """Yield a row for each stretch; the value of a module is still missing in it."""
+        """Yield a row for each stretch, in which the caller fills in the module and its value."""
         stretches = table.stretches
         kind = _KINDS[self.geometry]
         keys = keys_in(self._keys.take(stretches.keys))
@@ -126,7 +129,7 @@ class StretchReader:
         batches = table.batches.tolist()
         for key, low, high, weight, batch in zip(keys, lows, highs, weights, batches, strict=True):
             start, end = self._extent(low, high)
-            yield StateRow(kind, key, start, end, None, events=weight, batch=batch)
+            yield StateRow(kind, key, start, end, value=None, events=weight, batch=batch)
 
     def _extent(self, low: int, high: int) -> tuple[int, int]:
         """Return the start and the end of a stretch in ticks, given its first and last slice, or these ticks."""
@@ -152,11 +155,12 @@ class StretchReader:
 
 def _grids_of(identity: QueryIdentity) -> Sequence[SliceGrid]:
     """Return the slices of a query in a checkpoint; none of sessions and snapshots."""
+    # A query has named specifications of windows, or a single one without a name.
     windows = identity["windows"].values() or [identity["window"]]
     regular_windows: list[RegularWindows] = []
     for data in windows:
         window = cast(WindowKind, from_dict(data))  # row windows have another evaluator
-        regular = window.grid() or window.growing()
+        regular = window.grid() or window.growing()  # sessions and snapshots have neither
         if regular is not None:
             regular_windows.append(regular)
     return SliceGrid.shared(regular_windows) if regular_windows else ()
@@ -168,7 +172,8 @@ def rows_of_components(bucket: BucketReader) -> Iterator[StateRow]:
     Components of one stretch in several entries are merged, unless that takes a function of the module.
     """
     reader = StretchReader(bucket)
-    by_version: dict[int, list[EntryStretches]] = {}  # by `id`, as schema versions have no hash
+    # Only entries of one schema version have the same components. Versions have no hash: they are told apart by `id`.
+    by_version: dict[int, list[EntryStretches]] = {}
     for table in reader.read(_components):
         by_version.setdefault(id(table.version), []).append(table)
     for tables in by_version.values():
@@ -190,7 +195,8 @@ def _component_rows(reader: StretchReader, table: EntryStretches) -> Iterator[St
             # A module that leaves out rows, such as nulls, has a count of its own; otherwise all rows are its events.
             events = components.pop(PAYLOADS, row.events)
             for name, merge, *_ in version.components[module_place]:
-                if merge == Merge.MEAN and name in components:  # the state has the sum in place of the mean
+                # The state has the sum in place of a mean. A mean of no events is null.
+                if merge == Merge.MEAN and name in components:
                     components[name] = components[name] / events if events else None
             module, module_version = reader.bucket.module(module_place, version)
             yield row._replace(value=components, module=module, version=module_version, events=events)
@@ -202,22 +208,23 @@ def rows_of_states(bucket: BucketReader) -> Iterator[StateRow]:
     A stretch that several entries have a state of has several rows: only its module could merge them.
     """
     reader = StretchReader(bucket)
-    for table in reader.read(lambda version: {}):  # Python states lie beside the parts of stretches
+    for table in reader.read(lambda version: {}):  # no parts: Python states lie beside these
         for place, row in enumerate(reader.rows(table)):
             for module_place, states in enumerate(table.states):
                 module, version = bucket.module(module_place, table.version)
                 value, count = bucket.state(module_place, table.version, states[place])
-                events = row.events if count is None else count
+                events = row.events if count is None else count  # a module that skips rows counts those that it took
                 yield row._replace(value=value, module=module, version=version, events=events)
 
 
 def rows_of_lists(bucket: BucketReader) -> Iterator[StateRow]:
     """Yield the rows that wait for their windows, one by one."""
     reader = StretchReader(bucket)
-    for table in reader.read(lambda version: {LISTS: None}):
+    for table in reader.read(lambda version: {LISTS: None}):  # the lists of rows, whatever version wrote them
         lists: RowLists = table.stretches.parts[LISTS]
         places = lists.places()
-        starts, ends, payloads = lists.rows(places, lists.payload(places, values_in))
+        payload_columns = lists.payload(places, values_in)
+        starts, ends, payloads = lists.rows(places, payload_columns)
 
         # The rows lie stretch by stretch, as many of each as its weight says.
         stretch_places = np.repeat(np.arange(len(lists)), table.stretches.weight).tolist()
@@ -230,25 +237,26 @@ def rows_of_lists(bucket: BucketReader) -> Iterator[StateRow]:
 
 
 def _components(version: SchemaVersion) -> dict[Part, Component]:
-    """Return the component of each part of the stretches that a schema version wrote.
-
-    The functions with which modules merge components of their own are not in a checkpoint.
-    """
+    """Return the component of each part of the stretches that a schema version wrote; see `component_of`."""
     parts: dict[Part, Component] = {}
     for place, components in enumerate(version.components):
         parts[Part(place, PAYLOADS)] = COUNTED
         for name, merge, dtype, shape in components:
             component = component_of(Merge(merge), dtype, tuple(shape))
-            if component.is_lifted:
+            if component.is_lifted:  # others, such as counts, are not stored
                 parts[Part(place, name)] = component
     return parts
 
 
 def _merged(geometry: Geometry, tables: Sequence[EntryStretches]) -> Sequence[EntryStretches]:
-    """Merge the stretches of one key and place, as the next micro-batch would; all are of one schema version.
+    """Merge stretches of one key that have the same ends, as the next micro-batch would.
 
-    The stretches of snapshots are events, which stay apart. Components with a function of their module cannot be
-    merged without it.
+    Tables come back as they are in two cases: the stretches of snapshots are events, which are never merged; and a
+    component that its module merges by a function cannot be merged without it.
+
+    Args:
+        geometry: The geometry of the query.
+        tables: The stretches of log entries, all of one schema version.
     """
     version = tables[0].version
     merges: set[Merge] = set()
@@ -281,7 +289,7 @@ def _as_sessions(tables: Sequence[EntryStretches]) -> list[EntryStretches]:
 
 
 def component_of(merge: Merge, dtype: str, shape: tuple[int, ...]) -> Component:
-    """Return a component as a checkpoint describes it.
+    """Make a component from its description in a checkpoint.
 
     Args:
         merge: The way in which its values are merged.
@@ -290,7 +298,7 @@ def component_of(merge: Merge, dtype: str, shape: tuple[int, ...]) -> Component:
     """
     if merge is Merge.CUSTOM:
         # The module's function is not in the checkpoint. Its values are only read and never merged.
-        return Component(merge, dtype, None, shape, lambda state, other: state)
+        return Component(merge, dtype, identity=None, shape=shape, function=lambda state, other: state)
     if merge is Merge.COUNT:
         return COUNTED
     component: Callable[..., Component] = _COMPONENTS[merge]

@@ -39,7 +39,7 @@ class RowsOfKey(NamedTuple):
         first: The place of the key's first row among those of all keys.
         held_count: The number of its rows that were in its window before the batch; they come first.
         size: The number of its rows.
-        newest: The places, among its rows, of those at which a window is computed: each is the newest of its window.
+        newest: The places of the newest rows of the windows to compute, among the rows of the key.
     """
 
     code: int
@@ -106,7 +106,9 @@ class KeyStates:
         self._states = {}
 
     def results(self, keys: Sequence[RowsOfKey], payloads: Payloads) -> list[Any]:
-        """Return the results of windows, key by key.
+        """Move the state of each key on to the last of its rows, and return the results of the windows on the way.
+
+        Results come key by key. The states are kept for the next batch, which goes on from them.
 
         Args:
             keys: The rows of each key.
@@ -119,10 +121,14 @@ class KeyStates:
         for key in keys:
             values = payloads.values[key.first : key.first + key.size]
             window = self._states.get(key.code)
+            # If a state cannot be built, the error names the last row of the window before the batch, or the first row.
             self.place = key.first + max(0, key.held_count - 1)
+            # A new key has no state, nor has any key after a restart. A state that many rows were removed from is built
+            # anew, so that the rounding of removals does not add up.
             if window is None or window.removed > self._windows.size:
                 window = WindowState(self._built(values[: key.held_count]))
 
+            # `_slide` can do all; `_slide_by_one` is faster where each row has a window and none is skipped.
             has_skipped = payloads.has_skipped and SKIPPED in values
             if not self._slides_by_one or has_skipped:
                 state = self._slide(window.state, values, key, results)
@@ -139,7 +145,7 @@ class KeyStates:
         return results
 
     def _slide_by_one(self, state: State, values: list[Any], key: RowsOfKey, results: list[Any]) -> State:
-        """Compute a window at each new row of a key, row by row; return the state of the last window.
+        """Compute a window at each new row of a key, row by row; return the state of the window at its last row.
 
         Args:
             state: The state of the window before the batch.
@@ -153,7 +159,7 @@ class KeyStates:
         compute = module.compute_result
         size = self._windows.size
         only_full = self._windows.only_full
-        filling_stop = min(size, key.size)
+        filling_stop = min(size, key.size)  # the place of the first row at which another row leaves the window
         method = "add_events"
         first_result = len(results)
         try:
@@ -192,7 +198,8 @@ class KeyStates:
             key: The rows of the key.
             results: The list to which the results are added.
         """
-        # The state goes on to the last row, even if no window is computed there: the next batch begins with it.
+        # The state stops at the newest row of each window, and at the last row, even if no window is computed there:
+        # the next batch goes on from that.
         size = self._windows.size
         stops = list(key.newest)
         if not stops or stops[-1] < key.size - 1:
@@ -202,12 +209,14 @@ class KeyStates:
         previous_newest = key.held_count - 1
         for newest in stops:
             self.place = key.first + newest
+            # Rows that only the previous window has leave, and rows that only this window has enter. If the two windows
+            # have no row in common, rows between them do neither.
             oldest = max(0, newest + 1 - size)
             previous_oldest = max(0, previous_newest + 1 - size)
             leaving = values[previous_oldest : min(oldest, previous_newest + 1)]
             entering = values[max(previous_newest + 1, oldest) : newest + 1]
             staying_count = previous_newest + 1 - previous_oldest - len(leaving)
-            if len(leaving) > staying_count:
+            if len(leaving) > staying_count:  # to build the state anew takes fewer rows than to remove these
                 state = self._built(values[oldest : newest + 1])
             else:
                 state = self._moved(state, leaving, entering)
@@ -237,12 +246,12 @@ class KeyStates:
             raise ModuleCallError(self._module, method) from safe_cause(error)
 
     def _built(self, values: list[Any]) -> State:
-        """Return a new state to which payloads were added."""
+        """Return a new state with payloads; the module may skip some."""
         try:
             state = self._called.create_state()
         except BaseException as error:
             raise ModuleCallError(self._module, "create_state") from safe_cause(error)
-        return self._moved(state, [], values)
+        return self._moved(state, leaving=[], entering=values)
 
     def _result(self, state: State) -> Any:
         """Return the result of a state, which for an operator is the list of the payloads of its rows."""

@@ -25,7 +25,7 @@ LEAST_BLOCK: Final = 1024
 
 @dataclass(frozen=True, slots=True)
 class RowsByRank:
-    """Rows of some keys by rank: those that the windows of a key have already, then those that are released.
+    """Rows of some keys by rank: those that the window of a key has already, then those that the batch releases.
 
     Attributes:
         rows: The rows, key by key.
@@ -52,7 +52,7 @@ class RowsByRank:
         ends = np.searchsorted(released.keys, keys, "right")
         released_counts = np.diff(ends, prepend=0)
 
-        # The ranks of a key go on after that of its last held row, or begin with 1.
+        # The ranks of a key go on after the rank of its last held row; those of a new key begin with 1.
         last_ranks = np.zeros(len(keys), np.int64)
         if len(held):
             has_held = held_counts > 0
@@ -88,10 +88,11 @@ class RowsByRank:
         return np.repeat(np.tile([False, True], len(self.keys)), run_lengths)
 
     def newest_rows(self, windows: RankedWindows) -> IntArray:
-        """Return the places of the released rows at which a window is computed, whose newest row each of them is.
+        """Return the places of the released rows that are each the newest row of a window to compute.
 
         Args:
-            windows: The windows: they say at every how many rows one is computed, and whether only full ones are.
+            windows: The windows, which say after how many rows the next one is computed, and whether only full ones
+                are.
         """
         ranks = self.ranks
         has_window = self.are_released
@@ -123,10 +124,10 @@ class RankRuns:
     """Runs of neighbouring rows, which are windows; computes what these have of values of the rows.
 
     Attributes:
-        most: The greatest number of values in a sum.
+        most_values: The greatest number of values in a sum.
         firsts: The place of the oldest row of each window.
-        newest: The place of its newest row.
-        sizes: The number of its rows.
+        newest: The place of the newest row of each window.
+        sizes: The number of rows of each window.
     """
 
     def __init__(self, ranked: RowsByRank, windows: RankedWindows, newest: IntArray) -> None:
@@ -140,7 +141,7 @@ class RankRuns:
         self.newest = newest
         self.sizes = np.minimum(ranked.ranks[newest], windows.size)
         self.firsts = newest + 1 - self.sizes
-        self.most = max(int(self.sizes.max(initial=0)), LEAST_BLOCK)
+        self.most_values = max(int(self.sizes.max(initial=0)), LEAST_BLOCK)  # the length of the blocks of `sums`
         self._rows = ranked.rows
 
     def table(self) -> StretchTable:
@@ -153,7 +154,7 @@ class RankRuns:
             if values.is_summed:  # a difference of running sums
                 parts[part] = values.running(self)
             else:
-                parts[part] = values.through(self.merged, self.most)
+                parts[part] = values.through(self.merged, self.most_values)
         return replace(self.bare_table(), parts=parts)
 
     def bare_table(self) -> StretchTable:
@@ -166,16 +167,16 @@ class RankRuns:
     def sums(self, values: Array) -> Array:
         """Return for each window the sum of its values, as a difference of running sums.
 
-        Sums run within blocks at least as long as a window, so that no sum has more than `most` values, and a window
-        lies in two blocks at the most. Differences of such sums are exact: the values are whole numbers, or floats on a
-        grid.
+        Sums run within blocks of `most_values` rows, which are at least as long as a window. So no sum has more values,
+        and a window lies in two blocks at the most. Differences of such sums are exact: the values are whole numbers,
+        or floats on a grid.
 
         Cost: a step for each value and each window, whatever the size of windows.
 
         Args:
             values: The value of each row.
         """
-        length = self.most
+        length = self.most_values
         block_count = math.ceil(len(values) / length)
         running = np.zeros((block_count * length, *values.shape[1:]), values.dtype)
         running[: len(values)] = values
@@ -192,7 +193,7 @@ class RankRuns:
         sums[is_cut] -= running[self.firsts[is_cut] - 1]
 
         # Then its rows in the block before: the sum of that whole block, less the rows before the window. These are
-        # subtracted before both sums are added, so that no sum in between has more than `most` values.
+        # subtracted before both sums are added, so that no sum in between has more than `most_values` values.
         earlier_sums = running[(first_blocks[is_in_two_blocks] + 1) * length - 1]
         is_earlier_cut = begins_within_block[is_in_two_blocks]
         earlier_sums[is_earlier_cut] -= running[self.firsts[is_in_two_blocks][is_earlier_cut] - 1]
@@ -220,7 +221,7 @@ class RankRuns:
         length = 1
         longest = int(sizes.max(initial=0))
         while length <= longest:
-            with_run = np.flatnonzero(sizes & length)
+            with_run = np.flatnonzero(sizes & length)  # the windows whose size has this binary digit
             if len(with_run):
                 merged[with_run] = merge(component, run_values[run_ends[with_run]], merged[with_run])
                 run_ends[with_run] -= length

@@ -65,19 +65,22 @@ class RankedEvaluator(KeepsState, LiftsRows):
         return evaluated(task, batch, result, tables)
 
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
-        """Return the evaluator of a query as a new process has it."""
+        """Open the evaluator of a query in this process, for restart tests, with the state that is in the cells."""
         return ArraysInMemory(RankedInMemory(plan, codec), plan, cells, codec)
 
     def state_rows(self, bucket: BucketReader) -> Iterator[StateRow]:
         """Yield the rows that wait for the watermark, and those in the window of each key."""
-        # The rows of a state depend on the windows and the order of rows, and not on modules: a query without any.
+        # Which rows a state has depends on the windows and on the order of rows, but not on the modules. So the state
+        # is read by a query without modules.
         identity = bucket.identity
         row_windows: Any = from_dict(identity["window"])
         windows = row_windows.by_rank()
         orders = [identity["order"], *identity.get("then_by", ())]
-        query = RankedQuery(windows, RowSequence.by_columns(orders), RankedStates((), windows))
+        modules = RankedStates(bindings=(), windows=windows)
+        query = RankedQuery(windows, RowSequence.by_columns(orders), modules)
 
         store = query.new_store()
+        # Without a schema version, an entry is read as it is: rows need no upgrade.
         entries = [dated.entry._replace(schema_version=None) for dated in bucket.entries]
         watermark = InputsProgress.from_data(bucket.progress).least.watermark
         restore(query, store, entries, watermark)
@@ -105,8 +108,8 @@ def _rows_of_state(kind: str, rows: StretchTable, keys: Sequence[Key], identity:
 
 
 def _query_of_task(task: TaskPayload) -> RankedQuery:
-    """Return the query of a task; for `TaskPayload.once`."""
-    return _ranked_query(task.plan, task.query, task.meters, values_in)
+    """Return the query of a task; `TaskPayload.once` calls this once for a task."""
+    return _ranked_query(task.plan, task.query, task.meters, values_of=values_in)
 
 
 def _ranked_query(
@@ -166,7 +169,9 @@ class RankedInMemory(RunsInMemory):
 
     def result_rows(self, windows: ResultWindows) -> Iterable[ResultRow]:
         """Return the rows of windows: a result of each module, or the rows of an operator."""
-        values = values_of_forms(self._forms, windows) if windows.values is None else windows.values
+        values: Sequence[Sequence[Any]] | None = windows.values
+        if values is None:  # forms compute their results only here
+            values = values_of_forms(self._forms, windows)
         return rows_of(windows, zip(*values, strict=True), is_operator=self._plan.is_operator)
 
     def _column(self, place: int, value: Any) -> pa.Array:

@@ -131,7 +131,7 @@ def restore(query: RankedQuery, store: RankedStore, entries: Sequence[LogEntry],
     if len(in_windows):
         codes, _ = distinct(in_windows.keys)
         lifted = query.modules.lift(in_windows, store.keys)
-        store.in_windows.replace(codes, 0, lifted)
+        store.in_windows.replace(codes, previous_count=0, rows=lifted)
 
     # Of the rows that came, those before the watermark are released once more, which leaves the same rows in windows.
     store.waiting.add([came_since])
@@ -141,7 +141,7 @@ def restore(query: RankedQuery, store: RankedStore, entries: Sequence[LogEntry],
 
 
 def _admit(query: RankedQuery, blobs: Sequence[bytes], store: RankedStore, previous: InputsProgress) -> Admitted:
-    """Decide which rows are late: those before the watermark that earlier batches have reached."""
+    """Decode the rows of a batch, and decide which are late: those before the watermark of earlier batches."""
 
     def without_late_rows(rows: StretchTable) -> StretchTable:
         """Drop the lists of rows that travel beside stretches only in case these are late."""
@@ -158,12 +158,18 @@ def _admit(query: RankedQuery, blobs: Sequence[bytes], store: RankedStore, previ
 
 
 def _computed_windows(query: RankedQuery, store: RankedStore, released: StretchTable) -> Iterator[ResultWindows]:
-    """Yield the windows that are computed at released rows; nothing if there are none."""
+    """Release rows, by `_release`, and yield the windows that are computed at them; nothing if no row is released.
+
+    Args:
+        query: The query.
+        store: The store, whose windows and states of modules move on to the last released rows.
+        released: The released rows, in any order.
+    """
     if not len(released):
         return
     ranked = _release(query, store, released)
     newest = ranked.newest_rows(query.windows)
-    # The states of modules go on to the last row, even where no window is computed.
+    # Modules with states are called even if no window is computed: their states move on to the last row.
     if len(newest) or store.states:
         results = query.modules.results(store, ranked, query.windows, newest)
         if len(newest):
@@ -182,5 +188,5 @@ def _release(query: RankedQuery, store: RankedStore, released: StretchTable) -> 
     held = store.in_windows.of_keys(codes)
     lifted = query.modules.lift(query.sequence.sorted(released), store.keys)
     ranked = RowsByRank.join(codes, held, lifted)
-    store.in_windows.replace(codes, len(held), ranked.last(query.windows.size))
+    store.in_windows.replace(codes, previous_count=len(held), rows=ranked.last(query.windows.size))
     return ranked

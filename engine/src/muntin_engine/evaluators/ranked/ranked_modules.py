@@ -77,7 +77,7 @@ class RankedForms(RankedModules):
     forms: Sequence[BoundForm]
 
     def new_states(self) -> Sequence[KeyStates]:
-        """Return nothing."""
+        """Return no states: forms compute each window from its rows."""
         return ()
 
     def lift(self, rows: StretchTable, keys: KeyTable) -> StretchTable:
@@ -168,8 +168,10 @@ def _rows_of_keys(ranked: RowsByRank, newest: IntArray) -> list[RowsOfKey]:
     window_counts = np.diff(window_stops, prepend=0)
     window_starts = window_stops - window_counts
     newest_within_key = (newest - np.repeat(firsts, window_counts)).tolist()
+
     columns = (ranked.keys, firsts, ranked.held_counts, counts, window_starts, window_stops)
     keys: list[RowsOfKey] = []
-    for code, first, held, count, window_start, window_stop in zip(*map(np.ndarray.tolist, columns), strict=True):
-        keys.append(RowsOfKey(code, first, held, count, newest_within_key[window_start:window_stop]))
+    for code, first, held_count, size, window_start, window_stop in zip(*map(np.ndarray.tolist, columns), strict=True):
+        key_newest = newest_within_key[window_start:window_stop]
+        keys.append(RowsOfKey(code, first, held_count, size, newest=key_newest))
     return keys

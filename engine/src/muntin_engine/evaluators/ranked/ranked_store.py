@@ -25,6 +25,7 @@ MOST_PIECES: Final = 32
 """Pieces are joined into one when there are more."""
 
 _NO_PIECE: Final = -1
+"""Stands in for the place of a piece where a key has no rows."""
 
 
 class RowsToRelease:
@@ -72,7 +73,7 @@ class RowsToRelease:
 
     def release(self, watermark: int) -> StretchTable:
         """Remove the rows before a watermark, and return them."""
-        released_parts = [EMPTY]
+        released_parts = [EMPTY]  # `concat` needs a table, even if no row waits
         waiting_parts: list[StretchTable] = []
         for piece in self._pieces:  # sorted by time: released rows come first
             count = int(np.searchsorted(piece.low, watermark, "left"))
@@ -100,8 +101,8 @@ class RowsToRelease:
 class LastRowsOfKeys:
     """The rows in the window of each key, by rank.
 
-    They lie in pieces, each sorted by key and rank; a piece has all rows of a key, and the newest piece that has some
-    is right.
+    They lie in pieces, each sorted by key and rank. A batch adds a piece that has all rows of the keys that it touches:
+    of these keys, the rows of older pieces are dead.
 
     Cost: a batch costs the rows of the keys that it touches. Pieces are joined when they have more dead rows than live
     ones, or are many.
@@ -144,7 +145,7 @@ class LastRowsOfKeys:
             if place != _NO_PIECE:
                 tables.append(_rows_of_keys(self._pieces[place], codes[pieces_of_keys == place]))
         rows = concat([EMPTY, *tables])
-        if len(tables) > 1:  # each table is sorted by key
+        if len(tables) > 1:  # each table is sorted by key and rank; sorted by key, all of them are
             return rows.take(stable_order(rows.keys, len(self._piece_of_key)))
         return rows
 
@@ -163,8 +164,9 @@ class LastRowsOfKeys:
         self.first_times[codes] = rows.low[firsts]
         self.count += len(rows) - previous_count
         self._dead_count += previous_count
+        # If most rows of the pieces are dead, or there are many pieces, `table` joins them into one.
         if self._dead_count > self.count or len(self._pieces) > MOST_PIECES:
-            self.table()  # joins the pieces
+            self.table()
 
     def table(self) -> StretchTable:
         """Return all rows, sorted by key and rank, as the only piece from now on."""
@@ -191,12 +193,13 @@ class LastRowsOfKeys:
             self.first_times[present_new_codes] = first_times
 
     def _grow(self, codes: IntArray) -> None:
-        """Make room for the codes of keys, at least twice as much as there is, so that it is rarely done."""
-        missing = int(codes.max(initial=-1)) + 1 - len(self._piece_of_key)
+        """Make room for the codes of keys. Room is at least doubled, so that this is rarely done."""
+        room = len(self._piece_of_key)
+        missing = int(codes.max(initial=-1)) + 1 - room
         if missing > 0:
-            missing = max(missing, len(self._piece_of_key))
-            self._piece_of_key = np.append(self._piece_of_key, np.full(missing, _NO_PIECE))
-            self.first_times = np.append(self.first_times, np.full(missing, INFINITY))
+            added = max(missing, room)
+            self._piece_of_key = np.append(self._piece_of_key, np.full(added, _NO_PIECE))
+            self.first_times = np.append(self.first_times, np.full(added, INFINITY))
 
 
 def _rows_of_keys(piece: StretchTable, codes: IntArray) -> StretchTable:
@@ -217,8 +220,9 @@ def _rows_of_keys(piece: StretchTable, codes: IntArray) -> StretchTable:
 class RankedStore(ArrayStore):
     """The rows of a bucket, those that wait and those in windows.
 
-    A batch writes the rows that it brings, as they came. So what was in windows is found again by the watermark: the
-    rows before it were released. When the log is written anew, the rows in windows get their ranks beside them.
+    A batch writes the rows that it brings to the log, as they came. When the log is read, the rows before the watermark
+    are released once more: so the same rows are in windows again. When the log is written anew, the rows in windows are
+    written with their ranks.
 
     Attributes:
         waiting: The rows that wait.
@@ -311,8 +315,8 @@ class RankedStore(ArrayStore):
     def compact(self, entries: Sequence[LogEntry], first_live: int = EARLIEST) -> list[Entry]:
         """Merge the log entries of batches into as few as possible.
 
-        Those of a log that was written anew are full, and are not merged: so all of these have the parts of rows that
-        came.
+        All of them have rows as they came, without ranks. Entries with ranks, from when the log was written anew, are
+        marked as full and are never merged.
         """
         del first_live
         return self.codec.write(concat(self.codec.read_stretches(entries)))
@@ -322,7 +326,7 @@ class RankedStore(ArrayStore):
         entries: list[Entry] = []
         in_windows = self.in_windows.table()
         if len(in_windows):
-            # Without their lifted components, which `restore` computes again.
+            # Rows are written without their lifted components, which `restore` computes again.
             parts = {part: in_windows.parts[part] for part in (ROWS, RANK)}
             entries += self.codec.write(replace(in_windows, parts=parts))
         waiting = concat([EMPTY, *self.waiting.tables()])

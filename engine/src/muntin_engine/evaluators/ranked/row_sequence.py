@@ -24,8 +24,8 @@ from muntin_engine.wire.value_flags import flags
 class RowSequence:
     """Puts rows into the order that `keyed.sequence.in_sequence` gives the events of a key.
 
-    Cost: two sorts of numbers. Columns are looked at for rows of one key and time alone, and Python values are made of
-    those alone that have one order as well.
+    Cost: two sorts of numbers. The columns that order rows are read only of rows that share their key and time with
+    another row. Python values are made only of those rows that are equal in these columns, too.
 
     Attributes:
         columns: The names of the columns that order the rows of one time, the first one first.
@@ -42,7 +42,7 @@ class RowSequence:
         """Return the sequence that orders rows of one time by columns of the input.
 
         Args:
-            places: The places of the columns, the one that decides first being the first.
+            places: The places of the columns among the inputs of the query; the first one decides first.
             values_of: Returns the values of an input column.
         """
         return cls([f"i{place}" for place in places], values_of)
@@ -61,9 +61,12 @@ class RowSequence:
         is_tied = (in_order.keys[1:] == in_order.keys[:-1]) & (in_order.low[1:] == in_order.low[:-1])
         if not is_tied.any():
             return in_order
+
+        # Tied rows change places among each other; all other rows stay where they are.
         order = np.arange(len(in_order))
         tied_places, groups = _tied_rows(is_tied)
-        order[tied_places] = tied_places[self._order_of_ties(in_order.take(tied_places), groups)]
+        order_of_ties = self._order_of_ties(in_order.take(tied_places), groups)
+        order[tied_places] = tied_places[order_of_ties]
         return in_order.take(order)
 
     def _order_of_ties(self, rows: StretchTable, groups: IntArray) -> IntArray:
@@ -74,8 +77,8 @@ class RowSequence:
             groups: The group of each row: rows of one group have one key and one time.
         """
         table = rows.parts[ROWS].table
-        ranks = [_ranks(table.column(column)) for column in self.columns]
-        order = np.lexsort((*reversed(ranks), groups))  # the last key of `lexsort` decides first
+        ranks = [_ranks(table.column(name)) for name in self.columns]
+        order = np.lexsort((*reversed(ranks), groups))  # by group, then by each column: `lexsort` takes them backwards
 
         # Rows that are equal in all these columns are ordered by their content.
         is_tied = groups[order][1:] == groups[order][:-1]
@@ -132,4 +135,4 @@ def _ranks(column: pa.ChunkedArray) -> IntArray:
     ranks: IntArray = numpy_array(pc.rank(column, sort_keys="ascending", tiebreaker="dense")).astype(np.int64)
     if not column.null_count:
         return ranks
-    return np.where(flags(column.is_null()), 0, ranks)
+    return np.where(flags(column.is_null()), 0, ranks)  # Arrow ranks from 1

@@ -245,14 +245,17 @@ class _ComparedColumns:
         Raises:
             RecordingError: The query does not run the modules any more, or the versions have no column in common.
         """
+        # The columns of replaced aggregates are compared; an operator has no such column.
         replaced: list[int] = []
-        outputs: list[str] = []  # the columns of replaced aggregates; an operator has no such column
+        outputs: list[str] = []
         for place, data in enumerate(recording.runs[-1].data["plan"]["modules"]):
             if data["name"] in names:
                 replaced.append(place)
                 outputs.append(data["output"])
         if not replaced:
             raise RecordingError(f"the query ran {', '.join(names)} before its last start, and does not any more")
+
+        # Of an operator, the fields of its rows are compared that both versions return.
         uncompared: list[str] = []
         if old.plan.is_operator:
             old_outputs = [part.name for part in old.plan.outputs]
@@ -264,6 +267,7 @@ class _ComparedColumns:
                     f"the old version returns {', '.join(old_outputs)}, and the new one {', '.join(new_outputs)}, so "
                     "there is nothing to compare\n  expected: rows with a field of the same name"
                 )
+
         identifying: list[str] = []
         for name in old.plan.engine_columns:
             if name in new.plan.engine_columns and name not in _COLUMNS_OF_CHANGES:
@@ -334,10 +338,10 @@ def _failing(column: ColumnDifferences, condition: str) -> ColumnDifferences:
 
 
 def _last_incomplete_start(recording: Recording) -> int | None:
-    """Return the last tick at which a window may begin of which rows are missing in the recording.
+    """Return the last tick at which a window may begin that has rows which are missing in the recording.
 
-    None if no rows are missing, because the recording begins with the query. Otherwise it begins with a state: the
-    newest event in it is the last one whose windows had rows before.
+    None if no rows are missing, because the recording begins with the query. Otherwise the recording begins with a
+    state, whose rows are missing: no window that begins after the newest event of this state has any of them.
     """
     runs_with_state = [run for run in recording.runs if run.cells_file is not None]
     return runs_with_state[-1].newest() if runs_with_state else None

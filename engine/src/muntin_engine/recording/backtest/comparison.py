@@ -161,15 +161,17 @@ def all_differences(columns: Sequence[ColumnDifferences]) -> pa.Table:
     If columns have different types, their values become floats if all are numbers, and text otherwise.
     """
     types = {column.rows.schema.field("old").type for column in columns}
-    cast = "{}"  # the expression of a value, to be formatted with its column
+    old_value = "old"
+    new_value = "new"
     if len(types) > 1:
         common_type = _NUMBER if all(map(_is_number, types)) else _TEXT
-        cast = f"CAST({{}} AS {common_type})"
+        old_value = f"CAST(old AS {common_type})"
+        new_value = f"CAST(new AS {common_type})"
+    values = f"{old_value} AS old, {new_value} AS new"
     with _connection() as connection:
         parts: list[str] = []
         for place, column in enumerate(columns):
             connection.register(f"differences_{place}", column.rows)
-            values = f"{cast.format('old')} AS old, {cast.format('new')} AS new"
             name = column.name.replace("'", "''")
             parts.append(f"SELECT '{name}' AS \"column\", * REPLACE ({values}) FROM differences_{place}")
         return connection.sql(f"{' UNION ALL '.join(parts)} ORDER BY {_LARGEST_FIRST}").to_arrow_table()
@@ -224,6 +226,7 @@ def _pair_differing_rows(connection: duckdb.DuckDBPyConnection, results: Compare
     identifying_names = [quoted(name) for name in (*results.keys, *results.identifying)]
     matched_names = [f"m{place}" for place, _ in enumerate(identifying_names)]
     value_names = [f"v{place}" for place, _ in enumerate(results.values)]
+    # Rows that both versions have are left out. Of equal rows, those that one version has more often are left.
     for side, other in (("old", "new"), ("new", "old")):
         rows = _rows(results, side, identifying_names)
         other_rows = _rows(results, other, identifying_names)
@@ -236,6 +239,7 @@ def _pair_differing_rows(connection: duckdb.DuckDBPyConnection, results: Compare
     numbered_rows = " UNION ALL ".join(
         f"SELECT *, {number} AS place, '{side}' AS side FROM only_{side}" for side in ("old", "new")
     )
+    # A pair has one row of each version at most, so any value of a version is the value of its row.
     values: list[str] = []
     for place, name in enumerate(value_names):
         for side in ("old", "new"):
@@ -276,6 +280,7 @@ def _differences_of(connection: duckdb.DuckDBPyConnection, results: ComparedResu
     new_type = results.new.schema.field(name).type
     kind = f"CASE WHEN in_old AND in_new THEN '{CHANGED}' WHEN in_old THEN '{ONLY_OLD}' ELSE '{ONLY_NEW}' END"
     columns = [f"{_key(results.keys)} AS key"]
+    # In `pairs` the columns that identify a result, m0 and so on, come after those of its key.
     for number, column in enumerate(results.identifying, start=len(results.keys)):
         columns.append(f"m{number} AS {quoted(column)}")
     columns += [f"{kind} AS kind", f"old{place} AS old", f"new{place} AS new"]
@@ -289,7 +294,14 @@ def _differences_of(connection: duckdb.DuckDBPyConnection, results: ComparedResu
     counts = dict.fromkeys(KINDS, 0)
     connection.register("differences", rows)
     counts |= dict(connection.sql("SELECT kind, count(*) FROM differences GROUP BY kind").fetchall())
-    return ColumnDifferences(name, old_type, new_type, rows, counts, _distribution(connection))
+    return ColumnDifferences(
+        name=name,
+        old_type=old_type,
+        new_type=new_type,
+        rows=rows,
+        counts=counts,
+        distribution=_distribution(connection),
+    )
 
 
 def _key(names: Sequence[str]) -> str:
@@ -306,7 +318,7 @@ def _key(names: Sequence[str]) -> str:
 
 
 def _difference(old_type: pa.DataType, new_type: pa.DataType) -> str:
-    """Return the SQL for new - old, of times and lengths of time in seconds; it is null for values of other types."""
+    """Return the SQL for new - old: in seconds for times and lengths of time, null for values that are no numbers."""
     if old_type == new_type and pa.types.is_duration(old_type):
         return "(new - old) / 1e6"  # lengths of time were replaced by their microseconds
     if old_type == new_type and pa.types.is_timestamp(old_type):

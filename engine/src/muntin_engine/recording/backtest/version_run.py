@@ -73,11 +73,12 @@ class VersionRun:
         for table in changes:
             self._writer.write_table(_in_schema(table, self.task.results))
 
-    def results(self, since: int | None) -> pa.Table:
+    def results(self, last_incomplete_start: int | None) -> pa.Table:
         """Return the results that are there in the end, net of revisions and retractions.
 
         Args:
-            since: The tick after which a result must begin to be returned; None for all results.
+            last_incomplete_start: The last tick at which results begin that are left out, as rows of them may be
+                missing; None to leave out none.
         """
         self._writer.close()
         # The file is mapped into memory, so the system reads rows only as they are needed.
@@ -86,11 +87,11 @@ class VersionRun:
         results: pa.Table = changes
         if "event_id" in changes.column_names:  # results may change
             results = fold(changes, key=[key.name for key in plan.keys])
-        if since is None:
+        if last_incomplete_start is None:
             return results
         extent_column = "window" if plan.is_windowed else plan.lifetime_column
         lifetimes = results.column(extent_column).combine_chunks()
-        return results.filter(pc.greater(as_ticks(lifetimes.field("start")), since))
+        return results.filter(pc.greater(as_ticks(lifetimes.field("start")), last_incomplete_start))
 
     def close(self) -> None:
         """Close the file of the results."""

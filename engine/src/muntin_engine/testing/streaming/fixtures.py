@@ -73,7 +73,7 @@ def streaming(request: pytest.FixtureRequest, tmp_path: Path) -> StartsJob:
         """Return a job under test; see `StartsJob`."""
         has_one_stream = schema is not None
         has_named_streams = bool(schemas)
-        if has_one_stream == has_named_streams:
+        if has_one_stream == has_named_streams:  # both or neither
             raise QueryError(
                 "a job has one stream or several\n"
                 "  expected: streaming(job, 'a string'), or streaming(job, left='...', right='...')"

@@ -42,7 +42,8 @@ class StreamingJob(ABC):
         """
         self._function = function
         self._columns = columns
-        # Of each output the rows by the number of their micro-batch: one that failed comes again and replaces its rows.
+        # The rows of each output by the number of their micro-batch: if a micro-batch failed, it comes again, and its
+        # rows are replaced.
         self._rows_by_batch: dict[str, dict[int, list[Row]]] = {output: {} for output in OUTPUTS}
 
     @property
@@ -71,7 +72,9 @@ class StreamingJob(ABC):
         Raises:
             QueryError: A stream or column is unknown, or a value does not fit its column.
         """
-        rows_by_stream = {**streams, ROWS: rows} if rows or not streams else streams
+        rows_by_stream: dict[str, Iterable[Any]] = dict(streams)
+        if rows or not streams:  # without any argument it is a micro-batch without rows, of the only stream
+            rows_by_stream[ROWS] = rows
         fed_rows: dict[str, list[Row]] = {}
         for stream, stream_rows in rows_by_stream.items():
             if stream not in self._columns:

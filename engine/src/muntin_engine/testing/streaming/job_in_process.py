@@ -61,7 +61,7 @@ class JobInProcess(StreamingJob):
         Raises:
             Exception: Any exception that the job's function raises.
         """
-        return self._query_over({}, MicroBatch())
+        return self._query_over(rows={}, micro_batch=MicroBatch())
 
     def _process(self, rows: Mapping[str, list[Row]]) -> None:
         """Run a micro-batch over rows of streams, after those that failed before."""
@@ -74,7 +74,7 @@ class JobInProcess(StreamingJob):
         query = self.make_query()
         check_advances(query)
         punctuated(query, to)  # raises if this is no time: a batch that can never run may not wait
-        self._waiting_batches.append(_FedBatch({}, to))
+        self._waiting_batches.append(_FedBatch(rows={}, watermark=to))
         self._run()
 
     def _run(self) -> None:

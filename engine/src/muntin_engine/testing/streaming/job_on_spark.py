@@ -62,7 +62,7 @@ class JobOnSpark(StreamingJob):
 
     def _process(self, rows: Mapping[str, list[Row]]) -> None:
         """Run a micro-batch over rows of streams."""
-        # All values are written as JSON before the first file is delivered: one that cannot be written stops the whole.
+        # All values are written as JSON before the first file is delivered: if a value cannot be written, no file is.
         lines_by_stream: dict[str, list[str]] = {}
         for stream, stream_rows in rows.items():
             lines_by_stream[stream] = [json.dumps(_json_of(row)) for row in stream_rows]

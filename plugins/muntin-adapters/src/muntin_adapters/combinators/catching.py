@@ -174,7 +174,7 @@ def _attempt(method: str, call: Callable[..., object], *arguments: object) -> tu
     except (MemoryError, ModuleContractError):
         raise
     except Exception as error:
-        return None, f"{method}: {safe_message(error, most=500)}"
+        return None, f"{method}: {safe_message(error, longest=500)}"
 
 
 def _without_error(row: object) -> object:

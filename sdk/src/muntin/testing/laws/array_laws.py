@@ -36,7 +36,12 @@ _EPSILON: Final = 2.0**-52
 
 @contextmanager
 def on_arrays(function: str, remedy: str | None = ANY_PAYLOAD) -> Iterator[None]:
-    """Report an exception of a writer's function, or a result that breaks its contract; `function` names it."""
+    """Report an exception of a writer's function, or a result that breaks its contract.
+
+    Args:
+        function: The name of the function in the report.
+        remedy: The remedy for the writer; None for that of the law that is tried.
+    """
     with calling(function, remedy):
         try:
             yield
@@ -127,7 +132,7 @@ class ArrayLaws(ModuleLaws):
     @cache
     def _first_payloads(cls) -> tuple[Any, ...]:
         """Return a few payloads, always the same ones, by whose types type variables are bound."""
-        return tuple(first_of(cls._payload_strategy(), 25))
+        return tuple(first_of(cls._payload_strategy(), count=25))
 
 
 class ColumnarFormLaws(ArrayLaws):
@@ -138,8 +143,9 @@ class ColumnarFormLaws(ArrayLaws):
         """Return the magnitude of the sums that the columnar form makes of a window's payloads.
 
         Results that are floats may differ by the `tolerance` and by rounding: for n payloads n * 2**-52 times the
-        result, and n * 2**-52 times the magnitude. Where that is infinite sums overflow, and nothing is compared. By
-        default all numbers in the payloads are added up; for a form that sums their squares, say, override this.
+        result, and n * 2**-52 times the magnitude. Where the magnitude is infinite, sums overflow, and nothing is
+        compared. By default all numbers in the payloads are added up; for a form that sums their squares, say, override
+        this.
         """
         magnitude = 0.0
         for payload in payloads:
@@ -224,7 +230,14 @@ def _numbers(payload: object) -> Iterator[Any]:
 
 
 def _close(left: Any, right: Any, relative: float, absolute: float) -> bool:
-    """Return True if two numbers are equal but for rounding; integers have none."""
+    """Return True if two numbers are equal but for rounding; integers are not rounded.
+
+    Args:
+        left: A number.
+        right: The other number.
+        relative: The difference that is allowed, as a share of the larger number.
+        absolute: The difference that is allowed whatever the numbers are; infinite if floats are not compared.
+    """
     if left == right or (isnan(left) and isnan(right)):
         return True
     if isinstance(left, int) and isinstance(right, int):
@@ -273,7 +286,7 @@ class LiftingLaws(ArrayLaws):
         trial.expect(bool(first_layout), "there is no component")
         payloads = subject.payloads_read(trial.members())
         if payloads:
-            subject.compute(subject.windows([payloads]), 1)
+            subject.compute(subject.windows([payloads]), count=1)
         layout = _layout(subject)
         trial.expect(layout == first_layout, f"at first: {first_layout}\nafter a window: {layout}")
 
@@ -323,10 +336,10 @@ class LiftingLaws(ArrayLaws):
             return
         results_alone: list[Any] = []
         for group in groups:
-            results_alone += subject.compute(subject.windows([group]), 1)
-        together = subject.compute(subject.windows(groups), len(groups))
+            results_alone += subject.compute(subject.windows([group]), count=1)
+        together = subject.compute(subject.windows(groups), count=len(groups))
         trial.expect_same(("windows one by one", results_alone), ("together", together))
-        backwards = subject.compute(subject.windows(groups[::-1]), len(groups))
+        backwards = subject.compute(subject.windows(groups[::-1]), count=len(groups))
         trial.expect_same(("windows one by one", results_alone), ("together", backwards[::-1]))
 
     @law("make new arrays: payloads * 2, not payloads *= 2; numpy.sort(payloads), not payloads.sort()")
@@ -340,7 +353,8 @@ class LiftingLaws(ArrayLaws):
         if not payloads:
             return
         arrays = columns.arrays_of(subject.form, subject.reads, payloads)
-        with _protected(trial, "lift", arrays), on_arrays("lift", None):
+        # Without a remedy of its own, an error about a read-only array is reported with the remedy of this law.
+        with _protected(trial, "lift", arrays), on_arrays("lift", remedy=None):
             contributions(subject.form, arrays, len(payloads))
         for name, component, values in subject.values(payloads, _has_function):
             operands = {"first": values.copy(), "second": values[::-1].copy()}
@@ -348,7 +362,7 @@ class LiftingLaws(ArrayLaws):
                 subject.merge(component, operands["first"], operands["second"], remedy=None)
         components = subject.windows([payloads])
         with _protected(trial, "compute_results", components):
-            subject.compute(components, 1, remedy=None)
+            subject.compute(components, count=1, remedy=None)
 
 
 def _layout(subject: ArraySubject) -> list[str]:
@@ -367,7 +381,7 @@ def _spell(component: Component) -> str:
 def _protected(trial: ModuleTrial, method: str, arrays: object) -> AbstractContextManager[None]:
     """Make arrays read-only, as those of an engine may be, and raise if they change all the same."""
     columns.protect(arrays)
-    return trial.unchanged(f"given to {method}", "afterwards", arrays, columns.plain)
+    return trial.unchanged(f"given to {method}", "afterwards", arrays, copy=columns.plain)
 
 
 _NEEDS_FUNCTION: Final = _lacks(_has_function, "has no component with a function of its own")

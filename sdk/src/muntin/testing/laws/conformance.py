@@ -43,7 +43,14 @@ def law(
         """Return the test of a law, whose body is the method that tries it once."""
         name = body.__name__.removeprefix("test_").replace("_", " ")
         statement = (body.__doc__ or "").strip().partition("\n")[0]
-        stated_law = Law(name, statement, remedy, is_random, does_not_apply, is_for_some=is_for_some)
+        stated_law = Law(
+            name,
+            statement,
+            remedy,
+            is_random=is_random,
+            does_not_apply=does_not_apply,
+            is_for_some=is_for_some,
+        )
 
         def test(self: Any) -> None:
             """Try the law on random windows; skip it if it does not apply."""
@@ -51,17 +58,18 @@ def law(
             reason = does_not_apply(self.subject())
             if reason:
                 pytest.skip(f"does not apply: {reason}")
-            # Small windows first: a fault that they show has the smaller report.
-            sizes = [0]
+            # Small windows first, without a crowd of further members: a fault that they show has the smaller report.
+            crowds = [0]
             if is_random and self.crowd():
-                sizes.append(self.crowd())
-            for crowd in sizes:
+                crowds.append(self.crowd())
+            for crowd in crowds:
                 crowded = replace(stated_law, crowd=crowd)
                 try:
                     _try(crowded, partial(self.attempt, crowded, body))
                 except LawError as broken:
-                    first = self.first_fault(broken)
-                    raise first.with_traceback(None) from first.__cause__
+                    # The same fault may break another law, whose report shows it better.
+                    reported = self.first_fault(broken)
+                    raise reported.with_traceback(None) from reported.__cause__
 
         test.__name__ = body.__name__
         test.__qualname__ = body.__qualname__
@@ -279,7 +287,7 @@ class VariableSnapshot:
     """
 
     def __init__(self, module: object) -> None:
-        """Take the snapshot."""
+        """Take the snapshot of the variables that the methods of a module reach."""
         # Muntin's own classes keep nothing between calls.
         classes = [
             cls for cls in type(module).__mro__ if cls is not object and not cls.__module__.startswith("muntin.")
@@ -287,6 +295,7 @@ class VariableSnapshot:
         owners = [owner for owner in (module, *classes) if hasattr(owner, "__dict__")]
         self._variables: Variables = [(owner, _plain(vars(owner))) for owner in owners]
 
+        # The values of these variables, of default arguments, and of the globals that the methods name.
         values: list[Any] = []
         for owner in owners:
             values += vars(owner).values()
@@ -296,6 +305,7 @@ class VariableSnapshot:
             for name in function.__code__.co_names:
                 if name in function.__globals__:
                     values.append(function.__globals__[name])
+        # Only containers can change while a variable keeps them: their contents are copied.
         containers = [value for value in values if isinstance(value, _CONTAINERS) and len(value) <= _MOST]
         self._contents = _contents_of(containers)
 

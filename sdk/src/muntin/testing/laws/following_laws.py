@@ -90,7 +90,7 @@ class FollowingTrial(Trial):
         raise NotImplementedError
 
     def run(self, *, forgets: bool) -> Any:
-        """Start a key of the module.
+        """Start a run of the module for one key.
 
         Args:
             forgets: False to go on with states that are empty, where an engine would begin with a new one.
@@ -155,7 +155,7 @@ class FollowingTrial(Trial):
         for name in dir(cls):
             if not name.startswith("on_") or name in called_methods:
                 continue
-            close = difflib.get_close_matches(name, called_methods, 1, 0.5)
+            close = difflib.get_close_matches(name, called_methods, n=1, cutoff=0.5)
             hint = f"did you mean {close[0]}?" if close else f"the {noun} are {', '.join(called_methods)}"
             raise self.broken(f"it defines {name}, which nothing calls; {hint}")
 
@@ -171,7 +171,7 @@ class RowOperatorTrial(FollowingTrial):
             self.stream.append(str(self._windows))
 
     def items(self, label: str = "") -> list[FollowedRow]:
-        """Draw rows."""
+        """Draw rows in the order of their times, several of them at one time now and then."""
         rows: list[FollowedRow] = []
         time = 0
         for _ in range(self.draw(st.integers(1, 8))):
@@ -194,7 +194,10 @@ class StreamOperatorTrial(FollowingTrial):
     _raised = "a call"
 
     def items(self, label: str = "") -> list[FollowedEdge]:
-        """Draw events, and return their edges in the order in which the module is called for them."""
+        """Draw events, and return their edges in the order in which the module is called for them.
+
+        `wait`, the time that passes after the last edge, is set as well: it is twice the longest step.
+        """
         # Time passes by the writer's steps, so that wake-ups fall between events, on them and after the last.
         steps = self.laws.steps
         self.wait = 2 * max(steps)
@@ -424,9 +427,10 @@ class StreamOperatorLaws(FollowingLaws, of=StreamOperator, trial=StreamOperatorT
     def test_no_time_is_asked_for_again(self, trial: StreamOperatorTrial) -> None:
         """After a wake-up, the module does not ask for the same time again.
 
-        Each time is answered once, so such an operator is not woken any more, and a later time that its answer
-        hides never comes. It breaks this law if `on_time` leaves the time that was due in the state, if it
-        looks for the very time of the call although its time had passed, or if `next_time` returns a length.
+        The engine wakes an operator once for each time that it asks for. An operator that asks for the same time
+        again is not woken any more, and so it misses the later times that it waits for. An operator breaks this law
+        if `on_time` leaves the time that was due in the state, if `on_time` removes only a time equal to that of the
+        call although the due time had passed earlier, or if `next_time` returns a length.
         """
         time = trial.closed(trial.items()).repeated_request
         trial.expect(time is None, f"it asks for {time} once more, after it was woken for that")

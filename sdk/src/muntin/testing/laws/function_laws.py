@@ -40,8 +40,8 @@ class FunctionTrial(Trial):
         return list(self.value_of(*self.laws.columns(rows)))
 
     def value_of(self, *arguments: object) -> Any:
-        """Return the function's value."""
-        with calling("it", _ANY_ARGUMENTS, "call"):
+        """Return the function's value for some arguments; an exception of the function breaks the law."""
+        with calling("it", remedy=_ANY_ARGUMENTS, method="call"):
             return self.tested(*arguments)
 
 
@@ -114,7 +114,7 @@ class FunctionLaws(Conformance, of=Function, subject="function", trial=FunctionT
         rows = trial.rows()
         # A vectorised function takes all rows at once, any other one at a time.
         arguments = self.columns(rows) if trial.tested.is_vectorized else list(rows[0])
-        with trial.unchanged("given", "afterwards", arguments, _copied):
+        with trial.unchanged("given", "afterwards", arguments, copy=_copied):
             trial.value_of(*arguments)
 
     @law(

@@ -71,19 +71,19 @@ class ModuleLaws(PayloadLaws, of=Module, trial=ModuleTrial):
     def crowd(cls) -> int:
         """Return the size of the large windows; smaller for operators, which may return a row per pair of members."""
         module = cls.subject()
-        most = 130 if module.is_operator else 250
+        most_members = 130 if module.is_operator else 250
         if module.exact_up_to is None:
-            return most
+            return most_members
         # The laws hold for windows of up to `exact_up_to` members. One law adds up as many as six groups of members,
         # each of which has a crowd and up to five members besides.
         most_exact: int = module.exact_up_to // 6 - 5
-        return max(0, min(most, most_exact))
+        return max(0, min(most_members, most_exact))
 
     @classmethod
     @cache
     def _many_payloads(cls) -> tuple[object, ...]:
         """Return payloads for the members of large windows, drawn once."""
-        return tuple(first_of(cls._payload_strategy(), 200))
+        return tuple(first_of(cls._payload_strategy(), count=200))
 
 
 class DefinitionLaws(ModuleLaws):
@@ -99,8 +99,9 @@ class DefinitionLaws(ModuleLaws):
             type(trial.tested).check_definition()
         except ModuleDefinitionError as error:
             raise trial.broken(str(error)) from None
-        for complaint in _complaints(trial.tested):
-            raise trial.broken(complaint)
+        complaints = _complaints(trial.tested)
+        if complaints:
+            raise trial.broken(complaints[0])
 
     @law(
         "return what the class declares, on every path, or declare None too: float | None; NumPy's numbers are numbers"
@@ -121,10 +122,12 @@ class DefinitionLaws(ModuleLaws):
 
 
 def _complaints(module: Module) -> list[str]:
-    """List the faults of a module's class: methods and attributes that do not go together, or that no query can use."""
+    """List the faults of a module's class: methods and attributes that do not go together, or that no query can use.
+
+    The law reports the first of them.
+    """
     cls = type(module)
     needs: object = module.needs
-    # Each fault is reported on its own, so that one run shows all of them.
     complaints = _misspelt_methods(cls)
     if hasattr(cls, "deduct") and not hasattr(cls, "combine"):
         complaints.append("it defines deduct, which undoes combine, but no combine")
@@ -148,7 +151,7 @@ def _complaints(module: Module) -> list[str]:
 
 
 def _misspelt_methods(module: type[Module]) -> list[str]:
-    """Complain of methods that nothing calls and whose names are close to one that is called."""
+    """Return complaints about the methods that nothing calls and whose names are close to one that is called."""
     known_names = {*_CALLED, "upgrade_state"}
     for cls in module.__mro__:
         if cls.__module__.startswith("muntin.modules."):
@@ -157,7 +160,7 @@ def _misspelt_methods(module: type[Module]) -> list[str]:
     for name in dir(module):
         if name in known_names or name.startswith("_") or not callable(getattr(module, name)):
             continue
-        for called_method in difflib.get_close_matches(name, _CALLED, 1, _SIMILAR):
+        for called_method in difflib.get_close_matches(name, _CALLED, n=1, cutoff=_SIMILAR):
             complaints.append(f"it defines {name}, which nothing calls; did you mean {called_method}?")
     return complaints
 
@@ -166,9 +169,9 @@ class PurityLaws(ModuleLaws):
     """Every module is a function of a set, or of a sequence if it reads the order."""
 
     def first_fault(self, broken: LawError) -> LawError:
-        """Report instead that equal members give different results, if the module breaks that law, too.
+        """Return the report that equal members give different results; `broken` if the module keeps that law.
 
-        A module that keeps values between calls breaks both laws, and only the other report shows this fault.
+        A module that keeps values between calls breaks both laws, and only the report of that law shows this fault.
         """
         if broken.law in _COMPARE_RESULTS and not broken.method:
             try:
@@ -201,8 +204,8 @@ class PurityLaws(ModuleLaws):
 
         No random numbers, no clock, nothing kept between calls outside of the state. Before each side, plain
         data that the module keeps on itself, on its class, in default arguments and in globals is reset to its
-        value when the laws class was created, as in a new process. So a cache with an incomplete key is found,
-        and a correct cache is not reported.
+        value when the laws class was created, as in a new process. So a cache is reported if its key leaves out
+        something that results depend on, and a correct cache is not.
         """
         members = trial.members("member")
         other_members = trial.members("other")
@@ -377,6 +380,7 @@ class SeveralInputsLaws(ModuleLaws):
         Divide by the number of orders only if there are any.
         """
         by_input = _by_input(trial, trial.members())
+        # The input of the first member; all other inputs are silent.
         name, events_of_input = next(iter(by_input.items()))
         try:
             trial.subject.result(events_of_input)
@@ -422,7 +426,7 @@ class SeveralInputsLaws(ModuleLaws):
         subject = trial.subject
         members = trial.members()
         by_input = _by_input(trial, members)
-        name = next(iter(by_input))
+        name = next(iter(by_input))  # the input of the first member
         removed = by_input.pop(name)
         remaining = list(chain.from_iterable(by_input.values()))
         if remaining:

@@ -135,7 +135,7 @@ class Subject:
             self.compute(inputs)
             return
         state = self._call("add_events", self.create(), inputs)
-        self.result_of(state)
+        self.result_of(state)  # the state may hold the inputs themselves, which this method could change
         if hasattr(self.module, "remove_events"):
             self._call("remove_events", state, inputs)
 
@@ -147,7 +147,7 @@ class Subject:
         """
         gets_window = self.module.is_time_sensitive and method not in ("combine", "deduct")
         window_argument = (self.window,) if gets_window else ()
-        with calling(method, ANY_PAYLOAD, method):
+        with calling(method, remedy=ANY_PAYLOAD, method=method):
             # Arguments go by position, as the engine gives them: the names of parameters are the writer's choice.
             returned = getattr(self.module, method)(*arguments, *window_argument)
         if returned is not None or method == "compute_result":
@@ -156,7 +156,7 @@ class Subject:
         if not _may_be_none(state_type):
             facts = f"{method} returned None, expected a state: {formatannotation(state_type)}"
             state = "the new state" if method == "create_state" else "the state"
-            raise CallError(facts, f"end {method} with: return ..., {state}", method)
+            raise CallError(facts, remedy=f"end {method} with: return ..., {state}", method=method)
         return returned
 
     def _rows(self, result: Any) -> object:
@@ -203,21 +203,26 @@ class ModuleTrial(Trial):
         self._many: Sequence[Any] = laws._many_payloads() if law.crowd else ()
         self.clip = ClipPolicy.NONE
         self._newest = EARLIEST
+        # A window for modules that see no times: the few members that are drawn are the points in it.
         self.subject = Subject(self.tested, Window(0, _MOST_MEMBERS))
         if self.tested.is_time_sensitive and law.is_random:
             self.move_to(self.draw(_WINDOWS), self.draw(_clips(self.tested.accepted_clips)))
 
     def move_to(self, window: Window, policy: ClipPolicy) -> None:
-        """Continue in another window and under another clip."""
+        """Continue in another window and under another clip; the stream of the report begins anew."""
         self.clip = policy
         self.subject = Subject(self.tested, window)
         self._newest = EARLIEST
         self.stream = [Bar("window", window.start, window.end, f"clip {policy}")]
 
     def members(self, label: str = "member", at_least: int = 1) -> list[Event[Any]]:
-        """Return members of the window, with lifetimes as the module sees them.
+        """Draw members of the window, with lifetimes as the module sees them.
 
-        For a module that reads the order each comes after all that were returned before.
+        For a module that reads the order, the members of each call come after those of all earlier calls.
+
+        Args:
+            label: The name of the members in the report.
+            at_least: The least number of members.
         """
         if self.tested.is_time_sensitive:
             window = self.subject.window
@@ -324,18 +329,18 @@ def _events(
 
 
 @cache
-def _crowds(most: int, payload_count: int) -> SearchStrategy[tuple[int, int, int, int]]:
+def _crowds(most_members: int, payload_count: int) -> SearchStrategy[tuple[int, int, int, int]]:
     """Return a strategy for the four numbers of a crowd.
 
     Args:
-        most: The most members of a crowd.
+        most_members: The greatest number of members of a crowd.
         payload_count: The number of payloads to choose from.
 
     Returns:
         A strategy for tuples of the number of members, the number of different payloads, the place of the first of
         these payloads, and a seed.
     """
-    count = st.integers(0, most)
+    count = st.integers(0, most_members)
     variety = st.integers(1, payload_count)
     first = st.integers(0, payload_count - 1)
     seed = st.integers(0, 999)

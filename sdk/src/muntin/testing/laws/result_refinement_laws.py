@@ -42,8 +42,10 @@ class ResultRefinementTrial(Trial):
     def refine(self, state: Any, result: Mapping[str, Any], *, is_final: bool) -> tuple[Any, Mapping[str, Any] | None]:
         """Call the refinement for a firing; return the new state, and the output or None for no output."""
         answer: Any = self.call(f"refine({state!r}, {result!r})", self.tested.refine, state, result, is_final)
-        if isinstance(answer, tuple) and len(answer) == 2 and (answer[1] is None or isinstance(answer[1], Mapping)):
-            return answer
+        if isinstance(answer, tuple) and len(answer) == 2:
+            _, output = answer
+            if output is None or isinstance(output, Mapping):
+                return answer
         raise self.broken(f"refine returned {answer!r}", "return a pair of the state, and a dict or None")
 
 
@@ -97,7 +99,7 @@ class ResultRefinementLaws(Conformance, of=ResultRefinement, subject="refinement
         """Results that come again are refined alike, whatever was refined in between."""
         firings = trial.firings()
         first = deepcopy(trial.refined(firings))
-        trial.expect_same(("at first", first), ("again", trial.refined(firings)), 0.0)
+        trial.expect_same(("at first", first), ("again", trial.refined(firings)), tolerance=0.0)
 
     @law("return a dict with the names of the result, and values of the same types; or None")
     def test_it_emits_all_columns_or_none(self, trial: ResultRefinementTrial) -> None:

@@ -42,7 +42,7 @@ class RowWindowTrial(Trial):
         return windows
 
     def rows(self) -> list[Row]:
-        """Draw rows in order, several at a time now and then."""
+        """Draw rows in the order of their times, several of them at one time now and then."""
         rows: list[Row] = []
         time = self.draw(st.integers(-20, 5))
         for number in range(1, self.draw(st.integers(0, 14)) + 1):
@@ -92,7 +92,12 @@ class FollowedMembers:
         self._times: dict[Hashable, dict[int, int]] = {}
 
     def add_actions(self, actions: Iterable[Action], row: Row | None) -> None:
-        """Add the actions for a row, or for time; raise where they do not fit the members."""
+        """Change the members by the actions of a step; raise where the actions do not fit the members.
+
+        Args:
+            actions: The actions.
+            row: The row that came; None if time alone has passed.
+        """
         expect = self._trial.expect
         inserted = 0
         for action in actions:
@@ -167,9 +172,10 @@ class RowWindowLaws(Conformance, of=RowWindows, subject="windows", trial=RowWind
             newest = row.time
         # Some time passes without a row; then the stream ends.
         later = newest + trial.draw(st.integers(0, 9))
-        members.add_actions(trial.advance(state, later), None)
-        last_actions = trial.actions("close", lambda: windows.close(state, newest + 20))
-        members.add_actions(last_actions, None)
+        members.add_actions(trial.advance(state, later), row=None)
+        end = newest + 20  # after that time
+        last_actions = trial.actions("close", lambda: windows.close(state, end))
+        members.add_actions(last_actions, row=None)
 
     @law("do what is due by a tick in advance, also for the tick of the next row, and name the next one in next_tick")
     def test_it_makes_no_difference_how_time_advances(self, trial: RowWindowTrial) -> None:
@@ -181,8 +187,8 @@ class RowWindowLaws(Conformance, of=RowWindows, subject="windows", trial=RowWind
         for row in rows:
             while (tick := windows.next_tick(state)) <= row.time:
                 stepwise += trial.advance(state, tick)
-                later = windows.next_tick(state)
-                trial.expect(later > tick, f"after {tick} comes {later}")
+                next_tick = windows.next_tick(state)
+                trial.expect(next_tick > tick, f"after {tick} comes {next_tick}")
             stepwise += trial.advance(state, row.time)
             stepwise += trial.step(state, row)
         trial.expect_actions("tick by tick", stepwise, "with the rows", trial.all_of(rows, trial.fresh_copy()))
@@ -211,6 +217,7 @@ class RowWindowLaws(Conformance, of=RowWindows, subject="windows", trial=RowWind
         windows = trial.windows
         rows = trial.rows()
         rows_of_another_key = trial.rows()
+        # The windows see another key first: whatever they keep of it outside its state changes the actions below.
         trial.all_of(rows_of_another_key)
         state = windows.create_state()
         actions: list[Action] = []

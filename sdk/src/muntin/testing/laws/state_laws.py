@@ -44,7 +44,7 @@ class StateLaws(ModuleLaws):
         subject = trial.subject
         state = subject.create()
         another_state = subject.create()
-        with trial.unchanged("another new state", "afterwards", another_state, subject.copy):
+        with trial.unchanged("another new state", "afterwards", another_state, copy=subject.copy):
             subject.add(state, trial.members())
 
     @law("return a copy of what the state holds: list(state), not state")
@@ -58,7 +58,7 @@ class StateLaws(ModuleLaws):
         state = subject.state_of(members)
         result = subject.result_of(state)
         later = trial.members("later")
-        with trial.unchanged("result", "after its state changed", result, subject.copy):
+        with trial.unchanged("result", "after its state changed", result, copy=subject.copy):
             state = subject.add(state, later)
             if hasattr(trial.tested, "combine"):
                 state = subject.combine(state, subject.state_of(later))
@@ -72,7 +72,7 @@ class StateLaws(ModuleLaws):
         The engine goes on with the state.
         """
         state = trial.subject.state_of(trial.members())
-        with trial.unchanged("state", "after compute_result", state, trial.subject.copy):
+        with trial.unchanged("state", "after compute_result", state, copy=trial.subject.copy):
             trial.subject.result_of(state)
 
     @law("build the state from plain data, and do not rely on two parts of it being one object")
@@ -169,7 +169,8 @@ class UpgradingLaws(ModuleLaws):
                 trial.move_to(old.window, trial.clip)
             is_known = trial.tested.continues_from(old.version)
             trial.expect(is_known, f"it does not continue from its version {old.version}")
-            # Members of a module without times are payloads: as points they become payloads again.
+            # A module that sees no times has bare payloads as its old members. A trial takes events, of which it gives
+            # such a module the payloads alone: so any times will do.
             members = list(old.members) if is_timed else [Event.point(0, payload) for payload in old.members]
             later = trial.members("later")
 
@@ -295,8 +296,8 @@ class CombiningLaws(ModuleLaws):
         second = trial.members("second")
         later = trial.members("later")
         second_state = subject.state_of(second)
-        with trial.unchanged("second state", "after combine", second_state, subject.copy):
+        with trial.unchanged("second state", "after combine", second_state, copy=subject.copy):
             combined = subject.add(subject.combine(subject.state_of(first), second_state), later)
         if hasattr(trial.tested, "deduct"):
-            with trial.unchanged("second state", "after deduct", second_state, subject.copy):
+            with trial.unchanged("second state", "after deduct", second_state, copy=subject.copy):
                 subject.add(subject.deduct(combined, second_state), later)

@@ -222,23 +222,25 @@ class Trial:
 
         The default is the tolerance of the laws, for floats that were added up in another order; 0 is for equal calls.
         """
-        if not self.same(left[1], right[1], tolerance):
-            left_text, right_text = _spell_difference(left[1], right[1])
-            raise self.broken(f"{left[0]}: {left_text}\n{right[0]}: {right_text}")
+        left_description, left_result = left
+        right_description, right_result = right
+        if not self.same(left_result, right_result, tolerance):
+            left_text, right_text = _spell_difference(left_result, right_result)
+            raise self.broken(f"{left_description}: {left_text}\n{right_description}: {right_text}")
 
     @contextmanager
-    def unchanged(self, before: str, after: str, value: T, look: Callable[[T], Any] = deepcopy) -> Iterator[None]:
+    def unchanged(self, before: str, after: str, value: T, *, copy: Callable[[T], Any] = deepcopy) -> Iterator[None]:
         """Raise if a value has changed at the end of the block.
 
         Args:
             before: The description of the value before the block.
             after: The description of the value after it.
             value: The value.
-            look: The function that copies the value, or the part of it that matters.
+            copy: The function that copies the value, or the part of it that matters.
         """
-        earlier = look(value)
+        earlier = copy(value)
         yield
-        later = look(value)
+        later = copy(value)
         # By value: it does no harm to replace a part by an equal one.
         if not equal(later, earlier):
             raise self.broken(f"{before}: {earlier!r}\n{after}: {later!r}")
@@ -272,7 +274,14 @@ class Trial:
         law = self.law
         facts = "\n".join(map(shortened, facts.splitlines()))
         stream = "\n".join(map(shortened, timeline(self.stream).splitlines()))
-        return LawError(law.name, law.statement, self.module, facts, stream, remedy or law.remedy)
+        return LawError(
+            law=law.name,
+            statement=law.statement,
+            module=self.module,
+            facts=facts,
+            stream=stream,
+            remedy=remedy or law.remedy,
+        )
 
 
 def shortened(line: str, longest: int = _LONGEST) -> str:

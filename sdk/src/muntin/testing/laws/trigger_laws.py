@@ -34,7 +34,7 @@ class TriggerTrial(Trial):
         return self._call("create_state", WINDOW)
 
     def step(self, state: object, view: TriggerView) -> tuple[Any, Decision]:
-        """Step the trigger."""
+        """Step the trigger; return its new state and its decision, or raise if its answer is no such pair."""
         answer = self._call("step", state, WINDOW, view)
         if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], Decision):
             return answer
@@ -50,7 +50,7 @@ class TriggerTrial(Trial):
         view = TriggerView(max_event_time=WINDOW.start)
         views: list[TriggerView] = []
         for place in range(self.draw(st.integers(1, 8))):
-            view = self._next(view, self.wake_ups(state), is_first=not place)
+            view = self._next(view, self.wake_ups(state), is_first=place == 0)
             views.append(view)
             self.stream.append(_spell(view))
             state, decision = self.step(state, view)
@@ -63,13 +63,15 @@ class TriggerTrial(Trial):
 
         Args:
             views: The changes of the window.
-            sleeps: True to call it only when members came or left, and at its wake-ups.
+            sleeps: True to call the trigger as the engine does: for the first changes, when members came or left, at
+                signals that it waits for, and at its wake-ups.
         """
         state = self.create()
         decisions: list[Decision] = []
         for place, view in enumerate(views):
-            is_touched = not place or view.arrivals or view.departures or view.signals & self.tested.signals
-            # The engine lets such a window sleep, and the trigger may not notice.
+            is_first = place == 0
+            is_touched = is_first or view.arrivals or view.departures or view.signals & self.tested.signals
+            # The engine does not step the trigger of a window to which nothing happened: a step would have to wait.
             if sleeps and not is_touched and not self._is_woken(state, view):
                 decisions.append(Decision.WAIT)
                 continue
@@ -93,7 +95,7 @@ class TriggerTrial(Trial):
             view = TriggerView(max_event_time=WINDOW.start)
             state = self.create()
             for place in range(self.draw(st.integers(1, 4))):
-                view = self._next(view, self.wake_ups(state), is_first=not place)
+                view = self._next(view, self.wake_ups(state), is_first=place == 0)
                 self.stream.append(f"window {number}: {_spell(view)}")
                 state, decision = self.step(state, view)
                 if decision.is_finished:
@@ -121,6 +123,7 @@ class TriggerTrial(Trial):
         view = latest
         views: list[TriggerView] = []
         for _ in range(self.draw(st.integers(1, 4))):
+            # A finished trigger asks for no wake-up, neither by the clock nor by event time.
             wake_ups = (INFINITY, INFINITY) if state is FINISHED else self.wake_ups(state)
             view = self._next(view, wake_ups, is_first=False)
             views.append(view)
@@ -182,6 +185,7 @@ class TriggerTrial(Trial):
         """Draw a time that is no earlier than another one, and now and then next to a wake-up."""
         start = max(time, 0)  # before the first reading, the time is `EARLIEST`
         times = [time, *(start + jump for jump in _JUMPS)]
+        # At either end of the axis a wake-up means that any reading wakes the trigger, or that none does.
         if EARLIEST + 1 < wake_up < INFINITY - 1:
             times += [wake_up - 1, wake_up, wake_up + 1]
         return max(time, self.draw(st.sampled_from(times)))
@@ -261,7 +265,7 @@ class TriggerLaws(Conformance, of=Trigger, subject="trigger", trial=TriggerTrial
         """
         state = trial.create()
         for view in trial.views():
-            with trial.unchanged("state", "afterwards", state, trial.stored):
+            with trial.unchanged("state", "afterwards", state, copy=trial.stored):
                 new_state, decision = trial.step(state, view)
                 state = new_state
             if decision.is_finished:

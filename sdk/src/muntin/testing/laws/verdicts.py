@@ -154,13 +154,13 @@ def try_laws(subject: Subject, **attributes: object) -> Iterator[Verdict]:
         why_untried = f"{subject.name} is vectorised, so its annotations do not say what a row holds"
     suite = type("TestSubject", (laws,), {laws.subject_name(): subject, **attributes})
     # The law under which each method raised first, by the method and the type of its exception.
-    failed: dict[tuple[str, type], str] = {}
+    first_laws: dict[tuple[str, type], str] = {}
     for test, statement in laws_of(suite).items():
         if why_untried:
             outcome = Outcome.UNTRIED
             reason = why_untried
         else:
-            outcome, reason = _try(suite, test, failed)
+            outcome, reason = _try(suite, test, first_laws)
         yield Verdict(getattr(suite, test).law.name, statement, outcome, reason)
 
 
@@ -189,14 +189,14 @@ def _refuses_payload(broken: LawError) -> bool:
     return not str(innermost_frame.f_globals.get("__name__")).startswith("muntin.")
 
 
-def _outcome_of_breach(broken: LawError, law: str, failed: dict[tuple[str, type], str]) -> tuple[Outcome, str]:
+def _outcome_of_breach(broken: LawError, law: str, first_laws: dict[tuple[str, type], str]) -> tuple[Outcome, str]:
     """Tell a broken law from a refused payload, and from a fault that another law has shown.
 
     Args:
         broken: The report.
         law: The name of the law that was tried.
-        failed: The law under which each method raised first, by the method and the type of its exception. This fault
-            is added.
+        first_laws: The law under which each method raised first, by the method and the type of its exception. A fault
+            that no earlier law has shown is added.
 
     Returns:
         The outcome, and the report or the reason why the law was not tried.
@@ -208,19 +208,19 @@ def _outcome_of_breach(broken: LawError, law: str, failed: dict[tuple[str, type]
     if broken.method:
         fault = (broken.method, type(broken.__cause__))
         # One fault shows under many laws; the first of them reports it.
-        first_law = failed.setdefault(fault, broken.law)
+        first_law = first_laws.setdefault(fault, broken.law)
         if first_law != broken.law:
             return Outcome.SKIPPED, f"{broken.method} fails as it does under the law: {first_law}"
     return Outcome.BROKEN, str(broken)
 
 
-def _try(suite: type[Conformance], test: str, failed: dict[tuple[str, type], str]) -> tuple[Outcome, str]:
+def _try(suite: type[Conformance], test: str, first_laws: dict[tuple[str, type], str]) -> tuple[Outcome, str]:
     """Try a law; an exception that a method raises under many laws is one fault, and reported once.
 
     Args:
         suite: The laws class, with the subject under test.
         test: The name of the law's test method.
-        failed: The law under which each method raised first, by the method and the type of its exception.
+        first_laws: The law under which each method raised first, by the method and the type of its exception.
 
     Returns:
         The outcome, and the report or the reason why the law was not tried; empty for a law that is kept.
@@ -230,11 +230,13 @@ def _try(suite: type[Conformance], test: str, failed: dict[tuple[str, type], str
     except pytest.skip.Exception as skipped:
         return Outcome.SKIPPED, str(skipped).removeprefix("does not apply: ")
     except LawError as broken:
-        return _outcome_of_breach(broken, getattr(suite, test).law.name, failed)
-    except ModuleDefinitionError as unknown:
+        return _outcome_of_breach(broken, getattr(suite, test).law.name, first_laws)
+    except ModuleDefinitionError as error:
+        # Of a complete module, this error says that payloads or arguments cannot be drawn from its annotations.
         if _is_complete(suite.subject()):
-            return Outcome.UNTRIED, str(unknown)
+            return Outcome.UNTRIED, str(error)
+        # An incomplete definition breaks one law; all others are skipped.
         if getattr(suite, test).law.name == _DEFINITION:
-            return Outcome.BROKEN, str(unknown)
+            return Outcome.BROKEN, str(error)
         return Outcome.SKIPPED, f"another law is broken first: {_DEFINITION}"
     return Outcome.KEPT, ""

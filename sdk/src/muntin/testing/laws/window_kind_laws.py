@@ -49,8 +49,8 @@ class WindowKindTrial(Trial):
     Attributes:
         kind: The windows.
         scale: The number of ticks in a step.
-        first: The first tick of the part of the axis that may have events.
-        last: The tick after that part.
+        start: The first tick of the part of the axis that may have events.
+        end: The tick after that part.
     """
 
     def __init__(self, law: Law, laws: Any, data: object) -> None:
@@ -58,8 +58,8 @@ class WindowKindTrial(Trial):
         super().__init__(law, laws, data)
         self.kind = self.fresh_copy()
         self.scale: int = laws.scale
-        self.first = _FIRST_STEP * self.scale
-        self.last = _LAST_STEP * self.scale
+        self.start = _FIRST_STEP * self.scale
+        self.end = _LAST_STEP * self.scale
         # Events that come later are numbered from here on, above those of any history. No number is drawn twice, so a
         # new event is never taken for one that was forgotten.
         self._later_numbers = count(1_000)
@@ -116,7 +116,8 @@ class WindowKindTrial(Trial):
                 self.stream.append(Bar("ends", start, new_end))
         # New events start at the watermark or later; some have no end.
         for _ in range(self.draw(st.integers(0, 3))):
-            start = watermark + self.draw(st.integers(0, 20)) * self.scale + abs(self._near())
+            ticks_after_a_step = abs(self._near())  # not before the step, which may be the watermark itself
+            start = watermark + self.draw(st.integers(0, 20)) * self.scale + ticks_after_a_step
             length = self.draw(st.sampled_from([1, 2, 9, None]))
             end = INFINITY if length is None else start + length * self.scale
             later_events[next(self._later_numbers)] = (start, end)
@@ -159,10 +160,10 @@ class WindowKindTrial(Trial):
         """
         cutting_kind = self.kind if kind is None else kind
         if start is None:
-            start = self.first
+            start = self.start
         if end is None:
             # Only a kind that waits for events has finitely many windows on the rest of the axis.
-            end = INFINITY if cutting_kind.waits_for_events else self.last
+            end = INFINITY if cutting_kind.waits_for_events else self.end
         span = (start, end)
 
         def cut_windows() -> list[Window]:
@@ -175,11 +176,12 @@ class WindowKindTrial(Trial):
 
     def windows_of(self, stretches: Stretches, event: Lifetime) -> list[Window]:
         """Return the windows of an event, as far as the axis may have events."""
-        last = INFINITY if self.kind.waits_for_events else self.last
+        # Only a kind that waits for events has finitely many windows for an event without an end.
+        limit = INFINITY if self.kind.waits_for_events else self.end
 
         def windows_of_event() -> list[Window]:
             """Return the windows; this is called as the writer's code, so that an exception in it breaks the law."""
-            windows = takewhile(lambda window: window.start < last, self.kind.windows_of(stretches, *event))
+            windows = takewhile(lambda window: window.start < limit, self.kind.windows_of(stretches, *event))
             return list(islice(windows, MOST_WINDOWS))
 
         return self.call("windows_of", windows_of_event)
@@ -201,8 +203,8 @@ class WindowKindTrial(Trial):
         The grid counts ticks or, if it has `periods`, the numbers of these, of which some may be empty.
         """
         periods = grid.periods
-        first_number = self.first if periods is None else self.number_at(periods, self.first)
-        last_number = self.last if periods is None else self.number_at(periods, self.last)
+        first_number = self.start if periods is None else self.number_at(periods, self.start)
+        last_number = self.end if periods is None else self.number_at(periods, self.end)
         # Begin with the last window that has ended by the first tick: no window that holds that tick is missed.
         hops = (first_number - grid.size - grid.offset) // grid.hop
         windows: list[Window] = []
@@ -213,7 +215,7 @@ class WindowKindTrial(Trial):
             else:
                 start = self.begins(periods, number)
                 end = self.begins(periods, number + grid.size)
-            if start < self.last:
+            if start < self.end:
                 windows.append(Window(start, end))
         return windows
 
@@ -360,9 +362,9 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
             starts = [watermark, trial.ask("unborn", stretches)]
             starts += [window.start for window in earlier_windows if window.end > limit]
         else:
-            first_windows = trial.cut(stretches, watermark, trial.last)[:1]
+            first_windows = trial.cut(stretches, watermark, trial.end)[:1]
             starts = [window.start for window in first_windows]
-        earliest_start = min(starts, default=EARLIEST)
+        earliest_start = min(starts, default=EARLIEST)  # no window that is opened later may start before it
         for window in trial.with_members(later_events):
             if window not in earlier_windows and window.start < earliest_start:
                 raise trial.broken(f"after the watermark {watermark}, {window} starts before {earliest_start}")
@@ -374,6 +376,7 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
         remaining = dict(all_events)
         stretches = trial.stretches(all_events.values())
         watermark = EARLIEST
+        # Twice: what was carried the first time has to be carried on.
         for _ in range(2):
             # The watermark advances, and events that no open window needs are forgotten.
             watermark = max(watermark, trial.tick())
@@ -426,22 +429,23 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
         # The change lies on the stretches of both versions. If both stretches begin together, and each lasts at least
         # as long as its event, only their ends differ: the change begins at the earlier end. See `affected_stretch`.
         stretches = [trial.stretch(version) for version in counted_versions]
-        first = min(start for start, _ in stretches)
-        last = max(end for _, end in stretches)
+        change_start = min(start for start, _ in stretches)
+        change_end = max(end for _, end in stretches)
         if len(counted_versions) == 2:
             event_ends = [event_end for _, event_end in counted_versions]
-            begin_together = all(start == first for start, _ in stretches)
+            begin_together = all(start == change_start for start, _ in stretches)
             outlast_events = all(end >= event_end for (_, end), event_end in zip(stretches, event_ends, strict=True))
             if begin_together and outlast_events:
-                first = min(event_ends)
+                change_start = min(event_ends)
 
-        affected_start, affected_end = trial.ask("affected_stretch", first, last)
+        affected_start, affected_end = trial.ask("affected_stretch", change_start, change_end)
         windows_before = set(trial.with_members([*history, versions[0]]))
         windows_after = set(trial.with_members([*history, *versions[1:]]))  # without the event, if it was retracted
         for window in sorted(windows_before ^ windows_after):
             if window.start >= affected_end or window.end <= affected_start:
                 raise trial.broken(
-                    f"affected_stretch({first}, {last}) is {(affected_start, affected_end)}, and {window} comes or goes"
+                    f"affected_stretch({change_start}, {change_end}) is {(affected_start, affected_end)}, "
+                    f"and {window} comes or goes"
                 )
 
     @law("let grid, growing, fuses_within and cuts_at_edges say what makes the same windows and members, or nothing")
@@ -487,7 +491,7 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
                 expected_windows.append(Window(period_start, step.end))
         extents: list[Window] = []
         for window in trial.with_members(points):
-            if window.start < trial.last:
+            if window.start < trial.end:
                 extents.append(Window(trial.ask("extent_start", window.start), window.end))
         trial.expect_equal("of the steps", expected_windows, "windows", extents)
 
@@ -524,10 +528,10 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
         trial.expect(is_equal_each_time and is_hashable, fault)
         if grid.periods is not None:
             for start, _ in history:
-                trial.number_at(grid.periods, start)
+                trial.number_at(grid.periods, start)  # it raises if the period of that number does not hold the start
         on_grid = [window for window in trial.windows_on(grid) if window.start < window.end]
         expected = [window for window in on_grid if _overlaps_any(window, history)]
-        windows = [window for window in trial.with_members(history) if window.start < trial.last]
+        windows = [window for window in trial.with_members(history) if window.start < trial.end]
         trial.expect_equal("on the grid", expected, "windows", windows)
 
     @law("let members and windows_of be two definitions of one thing: which event is in which window")

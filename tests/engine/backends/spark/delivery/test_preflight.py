@@ -109,6 +109,11 @@ def test_a_query_needs_its_plugins_and_what_those_require() -> None:
     assert needed.homes == {"muntin_stats": "muntin-stats"}
 
 
+def test_a_package_that_a_plugin_requires_must_be_the_same_if_the_query_uses_it_too() -> None:
+    needed = needed_by([Reference("muntin_stats.average", "Average"), Reference("numpy", "ndarray")])
+    assert needed.same == {"muntin-sdk", "muntin-engine", "muntin-stats", "numpy"}
+
+
 def test_a_worker_says_what_it_has() -> None:
     asked = reporting(
         [("muntin", "Module"), ("muntin", "Modul"), ("nowhere.at_all", "")], {"numpy": ["numpy"], "no": ["no"]}

@@ -193,7 +193,7 @@ class Along:
 
     low: list[int]
     high: list[int]
-    most: int = 16
+    most_values: int = 16
 
     def sums(self, values: Any) -> Any:
         deltas = np.zeros((9, *values.shape[1:]), values.dtype)

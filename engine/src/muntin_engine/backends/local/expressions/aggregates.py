@@ -36,17 +36,16 @@ def aggregate_of(translator: Translator, node: exp.Expr, where: DuckdbExpression
     Raises:
         QueryError: The aggregate has no translation of the same meaning.
     """
-    # In the tree, FILTER is a node around the node of the aggregate.
-    rows = _AggregatedRows(translator, where)
     call = node
-    if isinstance(node, exp.Filter):
-        test = condition(translator, node.expression.this)
-        rows = _AggregatedRows(translator, where, computed_where(where, test))
+    filter_condition = None
+    if isinstance(node, exp.Filter):  # in the tree, FILTER is a node around the node of the aggregate
         call = node.this
+        filter_condition = computed_where(where, condition(translator, node.expression.this))
+    rows = _AggregatedRows(translator, where, filter_condition)
     if isinstance(call, exp.Count):
         return _count(rows, call)
     aggregate = _AGGREGATES.get(type(call))
-    if aggregate is None or call.expressions:
+    if aggregate is None or call.expressions:  # such as the further arguments of `max(x, 3)`
         raise translator.refusal(
             node, "is an aggregate that is not known to mean the same without Spark", "run the query on Spark"
         )
@@ -85,6 +84,7 @@ def _count(rows: _AggregatedRows, node: exp.Count) -> DuckdbExpression:
             f"COUNT(CASE WHEN {rows.filter.sql} THEN 1 END)", pa.int64(), may_raise=rows.filter.may_raise
         )
     distinct, operand = _operand_of(node)
+    # Several columns are in the node of DISTINCT (`COUNT(DISTINCT a, b)`), or behind the first one (`COUNT(a, b)`).
     if operand is None or node.expressions:
         raise rows.translator.refusal(node, "counts several columns", "count one")
     value = rows.values(operand)
@@ -94,7 +94,10 @@ def _count(rows: _AggregatedRows, node: exp.Count) -> DuckdbExpression:
 
 
 def _operand_of(node: exp.Expr) -> tuple[str, exp.Expr | None]:
-    """Return the word `DISTINCT ` or empty text, and the operand of an aggregate; None if it has several operands."""
+    """Return how an aggregate reads its operand: the word `DISTINCT ` or empty text, and the operand itself.
+
+    The operand is None if DISTINCT has several.
+    """
     operand = node.this
     if not isinstance(operand, exp.Distinct):
         return "", operand

@@ -44,13 +44,13 @@ _ATTEMPTED: Final[Mapping[type[exp.Func], type[exp.Binary]]] = {
 def _translate_sum(translator: Translator, node: exp.Binary) -> DuckdbExpression:
     """Translate a sum or a difference of numbers, or of times and lengths of time."""
     sign = _SUMS[type(node)]
-    # The same signs move times by lengths.
-    moved_time = sum_of_times(translator, node, sign)
-    if moved_time is not None:
-        return moved_time
+    time_or_length = sum_of_times(translator, node, sign)
+    if time_or_length is not None:
+        return time_or_length
+    # Without times and lengths, it has to be a sum of numbers.
     left, right = _numbers(translator, node)
     if pa.types.is_decimal(left.type) and pa.types.is_decimal(right.type):
-        # Spark's type of a sum: the places of the finer operand, and one digit more before them.
+        # Spark's type of a sum: behind the point the digits of the finer operand, and before it one more, for a carry.
         scale = max(left.type.scale, right.type.scale)
         whole = max(left.type.precision - left.type.scale, right.type.precision - right.type.scale)
         result = _decimal_result(translator, node, whole + scale + 1, scale)
@@ -67,11 +67,11 @@ def _translate_product(translator: Translator, node: exp.Mul) -> DuckdbExpressio
         return length
     left, right = _numbers(translator, node)
     if pa.types.is_decimal(left.type) and pa.types.is_decimal(right.type):
-        # Spark's type of a product: the places of both, and as many digits as the product may have.
+        # Spark's type of a product: the digits of both operands and one more, and behind the point those of both.
         precision = left.type.precision + right.type.precision + 1
         scale = left.type.scale + right.type.scale
         result = _decimal_result(translator, node, precision, scale)
-        # DuckDB multiplies in 64 bits unless an operand has more.
+        # DuckDB multiplies in 64 bits, where a product may overflow, unless an operand needs more. So one is widened.
         wide = pa.decimal128(MOST_DIGITS, left.type.scale)
         sql = f"CAST(multiply({cast(left, wide).sql}, {right.sql}) AS {duckdb_type(result)})"
         return DuckdbExpression(unless_null(left, right, sql), result, may_raise=True)
@@ -88,7 +88,7 @@ def _translate_quotient(translator: Translator, node: exp.Div) -> DuckdbExpressi
         raise translator.refusal(node, "divides decimals, whose digits DuckDB does not keep", "cast one to double")
     left = cast(left, pa.float64())
     right = cast(right, pa.float64())
-    return _divided(translator, node, left, right, f"({left.sql} / {right.sql})", pa.float64())
+    return _divided(translator, node, left, right, quotient=f"({left.sql} / {right.sql})", result=pa.float64())
 
 
 @rule(exp.IntDiv)
@@ -99,7 +99,7 @@ def _translate_whole_quotient(translator: Translator, node: exp.IntDiv) -> Duckd
         raise translator.type_refusal(node, left, right)
     left = cast(left, pa.int64())
     right = cast(right, pa.int64())
-    return _divided(translator, node, left, right, f"({left.sql} // {right.sql})", pa.int64())
+    return _divided(translator, node, left, right, quotient=f"({left.sql} // {right.sql})", result=pa.int64())
 
 
 @rule(exp.Mod)
@@ -113,7 +113,7 @@ def _translate_remainder(translator: Translator, node: exp.Mod) -> DuckdbExpress
     result = _common_number(translator, node, left, right)
     left = cast(left, result)
     right = cast(right, result)
-    return _divided(translator, node, left, right, f"({left.sql} % {right.sql})", result)
+    return _divided(translator, node, left, right, quotient=f"({left.sql} % {right.sql})", result=result)
 
 
 def _divided(
@@ -121,6 +121,7 @@ def _divided(
     node: exp.Expr,
     left: DuckdbExpression,
     right: DuckdbExpression,
+    *,
     quotient: str,
     result: pa.DataType,
 ) -> DuckdbExpression:
@@ -131,8 +132,8 @@ def _divided(
         node: The division, for the error.
         left: The dividend.
         right: The divisor.
-        quotient: The quotient in DuckDB's SQL.
-        result: The type of the quotient.
+        quotient: The quotient or remainder in DuckDB's SQL, where the divisor is not zero.
+        result: The type of the quotient or remainder.
     """
     zero = translator.failure(node, "'division by zero'")
     is_null = f"{right.sql} IS NULL OR {left.sql} IS NULL"
@@ -144,6 +145,7 @@ def _divided(
 def _translate_negation(translator: Translator, node: exp.Neg) -> DuckdbExpression:
     """Translate a minus sign before a number or a length of time."""
     written_out = digits_of(node)
+    # The minus of `-2147483648` is a part of the number, which is an int. `-(2147483648)` negates a bigint.
     if written_out is not None and not isinstance(node.this, exp.Paren):
         if isinstance(node.this, exp.Literal):
             return number(translator, node, written_out)
@@ -260,7 +262,8 @@ def _arithmetic(left: DuckdbExpression, sign: str, right: DuckdbExpression, resu
 def _translate_attempt(translator: Translator, node: exp.Func) -> DuckdbExpression:
     """Translate `try_add` and its like, which are null where the operation fails.
 
-    A failure of an operand would have to stay one, so operands that may fail are refused.
+    Only the operation itself may fail: `try_add(1 / x, 2)` is an error on Spark where x is 0. The translation could not
+    tell the two apart, so operands that may fail are refused.
     """
     operands = [translator.translate(node.this), translator.translate(node.expression)]
     if any_raises(*operands):

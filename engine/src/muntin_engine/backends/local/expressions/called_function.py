@@ -73,9 +73,11 @@ class CalledFunction:
         self._argument_types = argument_types
         self._label = f"{function.name} {function.version}"
         self._lock = Lock()
-        struct_type = pa.struct(
-            [("row", pa.bool_()), *((f"a{place}", kind) for place, kind in enumerate(argument_types))]
-        )
+        # All arguments pass as the fields of one struct, behind the field of `_ROW`.
+        fields: list[tuple[str, pa.DataType]] = [("row", pa.bool_())]
+        for place, argument_type in enumerate(argument_types):
+            fields.append((f"a{place}", argument_type))
+        struct_type = pa.struct(fields)
         create_function(name, self._evaluate, duckdb_type(struct_type), duckdb_type(self.type))
 
     def call(self, arguments: Iterable[DuckdbExpression]) -> DuckdbExpression:
@@ -153,9 +155,9 @@ class CalledFunction:
 
     @property
     def can_travel(self) -> bool:
-        """True if other processes can get the function."""
+        """True if the function can be sent to other processes."""
         try:
-            _ = self._packed
+            _ = self._packed  # pickles the function
         except Exception:  # anything that the parts of the function raise when they are pickled
             return False
         return True
@@ -202,7 +204,8 @@ def functions_in(*sqls: str) -> tuple[CalledFunction, ...]:
 
 def failure_in(error: Exception) -> BaseException | None:
     """Return the exception of a plugin's function that led to an error of DuckDB; None if it has another cause."""
-    # DuckDB passes on only the type and the text of an exception. The text of this type is the name of a function.
+    # DuckDB passes on only the type and the text of an exception. The text of a `_FailedCallError` is the name of the
+    # function that failed.
     text = str(error)
     if _FailedCallError.__name__ not in text:
         return None
@@ -211,7 +214,14 @@ def failure_in(error: Exception) -> BaseException | None:
 
 
 def _unpacked(name: str, packed: bytes) -> CalledFunction:
-    """Return a function that another process sent, and register it under its name there unless it is known here."""
+    """Return a function that another process sent, in which it is registered under a name.
+
+    The first call registers the function in this process, too, under the same name.
+
+    Args:
+        name: The name, which stands in the expressions that the other process sends.
+        packed: The function and the types of its arguments, as bytes.
+    """
     import pickle
 
     if name not in _CALLED:

@@ -52,6 +52,7 @@ def _translate_comparison(translator: Translator, node: exp.Binary) -> DuckdbExp
 
 @function_rule(*_NULL_TESTS)
 def _translate_null_test(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    """Translate `isnull(x)` or `isnotnull(x)`."""
     value = translator.translate(node.expressions[0])
     test = _NULL_TESTS[node.name.casefold()]
     return DuckdbExpression(f"({value.sql} {test})", pa.bool_(), may_raise=value.may_raise)
@@ -59,6 +60,7 @@ def _translate_null_test(translator: Translator, node: exp.Anonymous) -> DuckdbE
 
 @rule(exp.Between)
 def _translate_between(translator: Translator, node: exp.Between) -> DuckdbExpression:
+    """Translate `x BETWEEN low AND high`."""
     value, low, high = in_one_type(translator, node, [node.this, node.args["low"], node.args["high"]])
     sql = f"({value.sql} BETWEEN {low.sql} AND {high.sql})"
     return DuckdbExpression(sql, pa.bool_(), may_raise=any_raises(value, low, high))
@@ -104,8 +106,8 @@ def in_one_type(translator: Translator, node: exp.Expr, operands: Sequence[exp.E
         if joint is None:
             raise translator.type_refusal(node, *values)
         common = joint
-    # Text beside a time is read as a time. Here only a literal is: a column of text Spark casts row by row, by rules
-    # that are not translated.
+    # Spark reads text beside a time as a time. Here only text that is written out is read so: for a column of text,
+    # Spark has rules for each row, which are not translated.
     typed_values: list[DuckdbExpression] = []
     for operand, value in zip(operands, values, strict=True):
         if not _is_castable(value, common):
@@ -122,13 +124,13 @@ def _as_type(translator: Translator, node: exp.Expr, value: DuckdbExpression, ta
 
 
 def literal_as(translator: Translator, node: exp.Expr, text: str, target: pa.DataType) -> DuckdbExpression:
-    """Translate text that is compared with a date or a time into a literal of a date or a time.
+    """Translate text that is written out, and is compared with a date or a time or cast to one, into such a literal.
 
     Args:
         translator: The translator of the expression, for errors.
-        node: The comparison.
+        node: The comparison or the cast.
         text: The text, as ISO 8601 writes a time or a date.
-        target: The type of the other operand.
+        target: The type of the date or the time.
 
     Raises:
         NeedsSparkError: The text is no date or time, or has a zone and is compared with times that have none.

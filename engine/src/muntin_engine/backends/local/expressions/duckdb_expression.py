@@ -95,7 +95,7 @@ def is_not_null(value: DuckdbExpression) -> DuckdbExpression:
 def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
     """Return the type in which Spark computes with values of two types.
 
-    None if Spark refuses the two types, or takes one or another type by its settings.
+    None if Spark refuses the two types, or if its settings decide which type it takes.
 
     Example:
         >>> print(common_type(pa.int8(), pa.int64()), common_type(pa.int32(), pa.float32()))

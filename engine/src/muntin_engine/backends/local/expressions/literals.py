@@ -38,6 +38,7 @@ def _translate_field_after_dot(translator: Translator, node: exp.Dot) -> DuckdbE
 
 @rule(exp.Literal)
 def _translate_literal(translator: Translator, node: exp.Literal) -> DuckdbExpression:
+    """Translate text or a number that is written out."""
     if node.is_string:
         return DuckdbExpression(text_literal(node.this), pa.string(), literal=node.this)
     return number(translator, node, node.this)
@@ -62,9 +63,9 @@ def number(translator: Translator, node: exp.Expr, digits: str) -> DuckdbExpress
             first_too_large = 2 ** (integer.bit_width - 1)
             if -first_too_large <= int(digits) < first_too_large:
                 return DuckdbExpression(f"CAST({digits} AS {duckdb_type(integer)})", integer)
-        return _decimal(translator, node, digits, 0)
+        return _decimal(translator, node, digits, scale=0)
     if re.fullmatch(r"-?[0-9]*\.[0-9]*", digits):
-        return _decimal(translator, node, digits, len(digits.partition(".")[2]))
+        return _decimal(translator, node, digits, scale=len(digits.partition(".")[2]))
     if math.isinf(float(digits)):
         raise translator.refusal(node, "is no double", "expected: a number of at most 1.8e308")
     return DuckdbExpression(f"CAST({digits} AS DOUBLE)", pa.float64())

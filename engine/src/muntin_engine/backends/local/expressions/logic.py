@@ -72,6 +72,7 @@ def condition(translator: Translator, node: exp.Expr) -> DuckdbExpression:
 
 @rule(exp.If)
 def _translate_if(translator: Translator, node: exp.If) -> DuckdbExpression:
+    """Translate `if(condition, a, b)`; without `b`, it is null where the condition is not true."""
     test = condition(translator, node.this)
     choices = in_one_type(translator, node, [node.args["true"], node.args.get("false") or exp.Null()])
     return case_when([(test, choices[0])], choices[1])

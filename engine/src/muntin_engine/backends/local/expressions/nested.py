@@ -22,34 +22,35 @@ from muntin_engine.backends.local.expressions.translator import Translator, func
 @rule(exp.Bracket)
 def _translate_element(translator: Translator, node: exp.Bracket) -> DuckdbExpression:
     """Translate `xs[place]`, `m[key]`, `element_at` or `try_element_at`."""
+    # sqlglot makes one kind of node of all of them, and gives that of `element_at` the part `offset`, and that of
+    # `try_element_at` also the part `safe`.
+    is_element_at = node.args.get("offset")
     container = translator.translate(node.this)
     (place_node,) = node.expressions
     if pa.types.is_map(container.type):
-        # `element_at` notes an offset, which means nothing for a map. It is read all the same: the translator refuses
-        # a node with a part that its rule has not read.
-        _ = node.args.get("offset")
-        return _value_at(translator, node, container, place_node)
+        return _value_at(translator, node, container, place_node)  # all of them mean the same for a map
     place = _place_in(translator, node, container, place_node)
 
-    # In brackets elements are counted from 0 on; `element_at` notes an offset, and counts from 1 on or from the end.
     length = f"len({container.sql})"
     outside = translator.failure(node, f"'the index ' || {place.sql} || ' is outside of an array of ' || {length}")
-    if not node.args.get("offset"):
-        is_outside = f"{place.sql} < 0 OR {place.sql} >= {length}"
-        position = f"{place.sql} + 1"
-    else:
+    if is_element_at:
+        # `element_at` counts from 1 on, as DuckDB does, or from the end if the place is below zero.
         zero = translator.failure(node, "'the index 0 is invalid: elements are counted from 1 on'")
         is_outside = f"ABS({place.sql}) > {length}"
-        position = f"(CASE WHEN {place.sql} = 0 THEN {zero} ELSE {place.sql} END)"
+        duckdb_place = f"(CASE WHEN {place.sql} = 0 THEN {zero} ELSE {place.sql} END)"
         if node.args.get("safe"):
             outside = "NULL"
-    element = f"({container.sql})[{position}]"
+    else:
+        # Brackets count from 0 on.
+        is_outside = f"{place.sql} < 0 OR {place.sql} >= {length}"
+        duckdb_place = f"{place.sql} + 1"
+    element = f"({container.sql})[{duckdb_place}]"
     is_null = f"{container.sql} IS NULL OR {place.sql} IS NULL"
     sql = f"(CASE WHEN {is_null} THEN NULL WHEN {is_outside} THEN {outside} ELSE {element} END)"
     return DuckdbExpression(sql, container.type.value_type, may_raise=True)
 
 
-@function_rule("get")
+@function_rule("get", arguments=(2,))
 def _translate_get(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
     """Translate `get(xs, place)`, which counts from 0 on, and is null outside of the array."""
     container = translator.translate(node.expressions[0])
@@ -74,10 +75,10 @@ def _place_in(
         QueryError: The container is no array, or the operand is no whole number.
     """
     place = translator.translate(place_node)
-    is_count = pa.types.is_integer(place.type)
+    is_place = pa.types.is_integer(place.type)
     if pa.types.is_null(place.type):
-        is_count = not node.args.get("offset")  # Spark refuses element_at(xs, NULL)
-    if not (pa.types.is_list(container.type) and is_count):
+        is_place = not node.args.get("offset")  # `element_at` has an offset, and Spark refuses element_at(xs, NULL)
+    if not (pa.types.is_list(container.type) and is_place):
         raise translator.type_refusal(node, container, place)
     return cast(place, pa.int64())
 
@@ -144,8 +145,10 @@ def _translate_map_entries(translator: Translator, node: exp.Anonymous) -> Duckd
 def _translate_array_sort(translator: Translator, node: exp.ArraySort) -> DuckdbExpression:
     """Translate `array_sort(xs)`, which puts nulls last."""
     container = translator.translate(node.this)
+    # Newer versions of sqlglot make the same kind of node of `sort_array`, which puts nulls first.
     nulls_first = node.args.get("nulls_first")
-    if not _has_order(node, container) or (nulls_first is not None and nulls_first.this):
+    is_sort_array = nulls_first is not None and nulls_first.this
+    if is_sort_array or not _has_order(node, container):
         raise translator.refusal(
             node,
             "sorts what is not known to have the same order without Spark",
@@ -190,6 +193,7 @@ def _translate_array_contains(translator: Translator, node: exp.ArrayContains) -
 
 @rule(exp.Array)
 def _translate_array(translator: Translator, node: exp.Array) -> DuckdbExpression:
+    """Translate `array(x, y, ...)`."""
     values = _of_one_type(translator, node, node.expressions)
     listed = ", ".join(value.sql for value in values)
     return DuckdbExpression(f"[{listed}]", pa.list_(values[0].type), may_raise=any_raises(*values))

@@ -62,6 +62,7 @@ _TO_WHOLE_NUMBERS: Final[Mapping[type[exp.Func], str]] = {exp.Ceil: "CEIL", exp.
 
 @rule(*_OF_DOUBLES)
 def _translate_function_of_double(translator: Translator, node: exp.Expr) -> DuckdbExpression:
+    """Translate a function of one number, such as `sqrt(x)`, which is computed with doubles."""
     value = cast(number_in(translator, node), pa.float64())
     return DuckdbExpression(_OF_DOUBLES[type(node)].format(value.sql), pa.float64(), may_raise=value.may_raise)
 
@@ -74,16 +75,27 @@ def _translate_pi(translator: Translator, node: exp.Pi) -> DuckdbExpression:
 
 @rule(exp.Log)
 def _translate_log(translator: Translator, node: exp.Log) -> DuckdbExpression:
-    """Translate `log(base, x)`, which is null where a logarithm has no value, and `log10(x)`."""
+    """Translate `log(base, x)`, which is null where a logarithm has no value."""
     base, value = _doubles(translator, node)
     sql = f"(CASE WHEN {base.sql} > 0 AND {value.sql} > 0 THEN LN({value.sql}) / LN({base.sql}) END)"
-    if isinstance(node.this, exp.Literal) and node.this.name == "10":
-        sql = f"(CASE WHEN {value.sql} > 0 THEN LOG10({value.sql}) END)"
     return DuckdbExpression(sql, pa.float64(), may_raise=any_raises(base, value))
+
+
+@function_rule("log10")
+def _translate_log10(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+    """Translate `log10(x)`, which is exact for powers of ten; `log(10, x)`, a quotient of logarithms, is not."""
+    (operand,) = node.expressions
+    value = translator.translate(operand)
+    if not is_number(value.type):
+        raise translator.type_refusal(node, value)
+    double = cast(value, pa.float64())
+    sql = f"(CASE WHEN {double.sql} > 0 THEN LOG10({double.sql}) END)"
+    return DuckdbExpression(sql, pa.float64(), may_raise=value.may_raise)
 
 
 @rule(*_OF_TWO_DOUBLES)
 def _translate_function_of_two_doubles(translator: Translator, node: exp.Expr) -> DuckdbExpression:
+    """Translate a function of two numbers, such as `pow(x, y)`, which is computed with doubles."""
     left, right = _doubles(translator, node)
     sql = unless_null(left, right, f"{_OF_TWO_DOUBLES[type(node)]}({left.sql}, {right.sql})")
     return DuckdbExpression(sql, pa.float64(), may_raise=any_raises(left, right))
@@ -107,34 +119,35 @@ def _translate_round(translator: Translator, node: exp.Round) -> DuckdbExpressio
     """Translate `round(x, places)`, which rounds halves away from zero."""
     value = number_in(translator, node)
     decimals = node.args.get("decimals") or exp.Literal.number(0)
-    is_count = isinstance(decimals, exp.Literal) and decimals.this.isdigit() and int(decimals.this) <= _MOST_DECIMALS
-    if not is_count or value.type == pa.float32():
+    is_written_out = isinstance(decimals, exp.Literal) and decimals.this.isdigit()
+    if not is_written_out or int(decimals.this) > _MOST_DECIMALS or value.type == pa.float32():
         raise translator.refusal(
             node, "rounds a float, or to no digits behind the point", "write ROUND(x, 2), and cast x to double"
         )
-    count = int(decimals.this)
+    places = int(decimals.this)
     if pa.types.is_integer(value.type):
         return value
     if pa.types.is_decimal(value.type):
         # One digit more before the point, for a carry: 9.95 becomes 10.0.
-        scale = min(value.type.scale, count)
-        result = pa.decimal128(min(value.type.precision - value.type.scale + 1 + scale, MOST_DIGITS), scale)
+        scale = min(value.type.scale, places)
+        digits_before_point = value.type.precision - value.type.scale + 1
+        result = pa.decimal128(min(digits_before_point + scale, MOST_DIGITS), scale)
         return DuckdbExpression(f"CAST({value.sql} AS {duckdb_type(result)})", result, may_raise=value.may_raise)
     # Spark rounds the digits with which a double is written, and not the number that it is exactly: 2.675 to 2.68.
-    digits = f"CAST(CAST({value.sql} AS VARCHAR) AS DECIMAL({MOST_DIGITS},{count}))"
+    digits = f"CAST(CAST({value.sql} AS VARCHAR) AS DECIMAL({MOST_DIGITS},{places}))"
     is_whole = f"NOT ISFINITE({value.sql}) OR ABS({value.sql}) >= {_WHOLE_FROM}"
     sql = f"(CASE WHEN {is_whole} THEN {value.sql} ELSE CAST(CAST({digits} AS VARCHAR) AS DOUBLE) END)"
     return DuckdbExpression(sql, pa.float64(), may_raise=value.may_raise)
 
 
-@function_rule("pmod")
+@function_rule("pmod", arguments=(2,))
 def _translate_pmod(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
     """Translate `pmod(a, b)` of whole numbers."""
     left, right = in_one_type(translator, node, node.expressions)
     if not pa.types.is_integer(left.type):
         raise translator.type_refusal(node, left, right)
     zero = translator.failure(node, "'division by zero'")
-    # A remainder has the sign of the dividend. `pmod` adds the divisor to a negative one.
+    # A remainder has the sign of the dividend. Where it is negative, `pmod` adds the divisor to it.
     remainder = f"({left.sql} % {right.sql})"
     positive = f"(CASE WHEN {remainder} < 0 THEN ({remainder} + {right.sql}) % {right.sql} ELSE {remainder} END)"
     is_null = f"{left.sql} IS NULL OR {right.sql} IS NULL"
@@ -154,6 +167,7 @@ def _translate_operation_on_bits(translator: Translator, node: exp.Binary) -> Du
 
 @rule(exp.BitwiseNot)
 def _translate_bitwise_not(translator: Translator, node: exp.BitwiseNot) -> DuckdbExpression:
+    """Translate `~n`, which turns all bits of a whole number."""
     value = translator.translate(node.this)
     if not pa.types.is_integer(value.type):
         raise translator.type_refusal(node, value)
@@ -208,6 +222,6 @@ def number_in(translator: Translator, node: exp.Expr) -> DuckdbExpression:
 
 @rule(exp.IsNan)
 def _translate_isnan(translator: Translator, node: exp.IsNan) -> DuckdbExpression:
+    """Translate `isnan(x)`, which is false of null."""
     value = cast(number_in(translator, node), pa.float64())
-    # Spark's isnan is false of null.
     return DuckdbExpression(f"COALESCE(ISNAN({value.sql}), FALSE)", pa.bool_(), may_raise=value.may_raise)

@@ -38,6 +38,11 @@ class SparkText(Spark):
     class Parser(SparkParser):
         """Tells numbers that are written out from numbers that are computed: Spark gives them other digits."""
 
+        # sqlglot reads `log10(x)` as `log(10, x)`, which Spark rounds otherwise. Without this it is a call by its name.
+        FUNCTIONS: ClassVar[dict[str, Any]] = {
+            name: builder for name, builder in SparkParser.FUNCTIONS.items() if name != "LOG10"
+        }
+
         UNARY_PARSERS: ClassVar[dict[Any, Any]] = {
             **SparkParser.UNARY_PARSERS,
             TokenType.PLUS: lambda parser: parser.expression(

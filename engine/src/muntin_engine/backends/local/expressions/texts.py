@@ -72,16 +72,16 @@ def _joined(translator: Translator, node: exp.Expr, operands: Sequence[exp.Expr]
 
 
 def _in_case(translator: Translator, node: exp.Expr, function: str, other_letters: str) -> DuckdbExpression:
-    """Translate a text in capitals or small letters; a row with letters that Spark may write otherwise is an error.
+    """Translate `upper` or `lower`; a row with letters that Spark may write otherwise is an error.
 
     Args:
         translator: The translator of the expression.
         node: The node, whose operand is the text.
-        function: The function of DuckDB.
+        function: The function of DuckDB, `UPPER` or `LOWER`.
         other_letters: A pattern for letters in whose case the two systems differ.
     """
     # A text of as many bytes as characters is ASCII, where the two systems agree: most texts need only this test.
-    # Spark writes SS for a capital ß, and DuckDB a letter that few fonts have, so it is replaced before.
+    # For the capital of ß, Spark writes SS, and DuckDB a letter that few fonts have. So ß is replaced before.
     value = text_in(translator, node, node.this)
     failure = translator.failure(node, "'the text has letters that have no single letter in the other case'")
     sql = (
@@ -144,7 +144,8 @@ def _translate_trim(translator: Translator, node: exp.Trim) -> DuckdbExpression:
     """Translate `TRIM`, `LTRIM` and `RTRIM`, which cut off spaces or other characters."""
     function = _TRIMS[node.args.get("position") or "BOTH"]
     value = text_in(translator, node, node.this)
-    characters = DuckdbExpression("' '", pa.string())  # and no other space, as DuckDB would
+    # Spark cuts off plain spaces alone. Without this argument, DuckDB would cut off tabs and ends of lines as well.
+    characters = DuckdbExpression("' '", pa.string())
     if node.expression is not None:
         characters = text_in(translator, node, node.expression)
     return DuckdbExpression(
@@ -156,7 +157,7 @@ _TRIMS: Final[Mapping[str, str]] = {"BOTH": "TRIM", "LEADING": "LTRIM", "TRAILIN
 """The functions of DuckDB by the ends of a text that they trim."""
 
 
-@function_rule("btrim")
+@function_rule("btrim", arguments=(1, 2))
 def _translate_btrim(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
     """Translate `btrim(s)` and `btrim(s, characters)`, as `TRIM`."""
     operands = list(node.expressions)
@@ -195,20 +196,21 @@ def _part(
     """
     value = text_in(translator, node, node.this)
     start = _count_in(translator, node, start_node)
-    # Without a length, Spark takes as many characters as a text can have. So a start that lies farther before the text
-    # gives empty text.
+    # Without a length, Spark takes as many characters from the start on as a text can have. Where the start lies still
+    # farther before the text, the part is empty.
     length = _count_in(translator, node, length_node or exp.Literal.number(_LONGEST_TEXT))
-    # The place of the first character, counted from 0 on. It is below zero if the part begins before the text.
-    first = (
+    # The place where the part begins, counted from 0 on. It is below zero if the part begins before the text.
+    begin = (
         f"(CASE WHEN {start.sql} > 0 THEN {start.sql} - 1 WHEN {start.sql} = 0 THEN 0"
         f" ELSE LENGTH({value.sql}) + {start.sql} END)"
     )
-    # A part that begins before the text loses the characters before the first one.
-    count = f"({first} + {length.sql} - GREATEST({first}, 0))"
+    # What lies before the text counts for the length, and has no characters.
+    begin_in_text = f"GREATEST({begin}, 0)"
+    length_in_text = f"({begin} + {length.sql} - {begin_in_text})"
     is_null = f"{start.sql} IS NULL OR {length.sql} IS NULL"
     sql = (
         f"(CASE WHEN {is_null} THEN NULL"
-        f" ELSE substring({value.sql}, GREATEST({first}, 0) + 1, GREATEST({count}, 0)) END)"
+        f" ELSE substring({value.sql}, {begin_in_text} + 1, GREATEST({length_in_text}, 0)) END)"
     )
     return DuckdbExpression(sql, pa.string(), may_raise=any_raises(value, start, length))
 
@@ -232,7 +234,7 @@ def _count_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> Duck
 
 @rule(exp.Replace)
 def _translate_replace(translator: Translator, node: exp.Replace) -> DuckdbExpression:
-    """Translate `replace(s, search, replacement)`; where Spark searches for empty text it replaces nothing."""
+    """Translate `replace(s, search, replacement)`; as on Spark, a search for empty text replaces nothing."""
     replacement_node = node.args.get("replacement") or exp.Literal.string("")
     values = [text_in(translator, node, operand) for operand in (node.this, node.expression, replacement_node)]
     value, searched, replacement = values
@@ -245,13 +247,13 @@ def _translate_replace(translator: Translator, node: exp.Replace) -> DuckdbExpre
 @rule(exp.ConcatWs)
 def _translate_concat_ws(translator: Translator, node: exp.ConcatWs) -> DuckdbExpression:
     """Translate `concat_ws(separator, ...)`, which leaves nulls out; without texts it is empty."""
-    # What these say is so: both systems leave nulls out, and lists of texts are refused. They are read only because the
-    # translator refuses a node with a part that its rule has not read.
+    # sqlglot notes that Spark leaves nulls out, as DuckDB does, and that it takes lists of texts, which are refused
+    # below. The two notes are read only because the translator refuses a node with a part that its rule has not read.
     for part in ("coalesce", "flatten"):
         _ = node.args.get(part)
     separator, *values = (text_in(translator, node, operand) for operand in node.expressions)
     listed = ", ".join(value.sql for value in (separator, *values))
-    sql = f"concat_ws({listed})" if values else f"LEFT({separator.sql}, 0)"
+    sql = f"concat_ws({listed})" if values else f"LEFT({separator.sql}, 0)"  # empty, but null for a null separator
     return DuckdbExpression(sql, pa.string(), may_raise=any_raises(separator, *values))
 
 
@@ -262,7 +264,7 @@ def _translate_instr(translator: Translator, node: exp.StrPosition) -> DuckdbExp
         raise translator.refusal(node, "begins at a place", "look in a part: INSTR(SUBSTRING(s, 3), 'a')")
     value = text_in(translator, node, node.this)
     searched = text_in(translator, node, node.args["substr"])
-    # Empty text is found at 1, and not in null: `0 * LENGTH(null)` makes it null again.
+    # Empty text is found at place 1 of any text, and not in null: there, `0 * LENGTH(...)` makes the place null.
     sql = (
         f"(CASE WHEN {searched.sql} = '' THEN 1 + 0 * LENGTH({value.sql}) ELSE instr({value.sql}, {searched.sql}) END)"
     )
@@ -297,9 +299,9 @@ def _translate_hex(translator: Translator, node: exp.Hex) -> DuckdbExpression:
     """Translate `hex` of a whole number, or of the bytes of a text."""
     value = translator.translate(node.this)
     if pa.types.is_integer(value.type):
-        # A negative number has the digits of its two's complement.
+        # A negative number has the digits of its two's complement in 64 bits.
         number = f"CAST({value.sql} AS HUGEINT)"
-        digits = f"hex(CASE WHEN {value.sql} < 0 THEN {number} + 18446744073709551616 ELSE {number} END)"
+        digits = f"hex(CASE WHEN {value.sql} < 0 THEN {number} + {2**64} ELSE {number} END)"
         return DuckdbExpression(f"UPPER({digits})", pa.string(), may_raise=value.may_raise)
     if not pa.types.is_string(value.type):
         raise translator.type_refusal(node, value)
@@ -367,7 +369,7 @@ def _translate_rlike(translator: Translator, node: exp.RegexpLike) -> DuckdbExpr
             "has a pattern that is not known to mean the same without Spark",
             "write one of letters, digits, ., [a-z], (a|b), *, + and ?, perhaps after ^ and before $",
         )
-    # In Java, `.` does not stand for the end of a line, and `$` also stands before one at the end of the text.
+    # In Java, `.` does not fit the end of a line, and `$` also fits before an end of a line that ends the text.
     searched = _ANY_OR_CLASS.sub(_any_of_java, pattern.this.removesuffix("$"))
     if pattern.this.endswith("$"):
         searched = f"(?:{searched}){_END_OF_JAVA}"

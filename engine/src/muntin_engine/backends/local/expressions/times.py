@@ -162,7 +162,8 @@ def _time_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> Duckd
     Raises:
         QueryError: The operand is of another type.
     """
-    # sqlglot wraps the operand of functions of dates in a cast to a date, which the query does not have.
+    # sqlglot wraps the operand of functions of dates in a cast to a date, which the query does not have. A cast that
+    # the query does have, `to_date(s)`, is a node of the same kind, with the mark `safe`.
     is_wrapped = isinstance(operand, exp.TsOrDsToDate) and not operand.args.get("safe")
     value = translator.translate(operand.this if is_wrapped else operand)
     if not (pa.types.is_date(value.type) or pa.types.is_timestamp(value.type)):
@@ -307,7 +308,8 @@ def _translate_date_trunc(translator: Translator, node: exp.TimestampTrunc) -> D
     if unit is None:
         raise translator.refusal(node, "cuts to no unit of times", f"expected: {', '.join(_TRUNCATED_TIMES)}")
     moment = _instant_in(translator, node, node.this)
-    # DuckDB would cut a time with a zone by its calendar library, which is slower and ends earlier.
+    # The moment is cut as a time without a zone. DuckDB cuts a time with a zone by its library of calendars, which is
+    # slower and knows fewer years.
     clock = f"date_trunc('{unit}', make_timestamp(epoch_us({moment.sql})))"
     return DuckdbExpression(f"make_timestamptz(epoch_us({clock}))", INSTANT, may_raise=True)
 
@@ -391,7 +393,7 @@ def _moment(translator: Translator, node: exp.Anonymous, length: int) -> DuckdbE
     )
 
 
-@function_rule("make_date")
+@function_rule("make_date", arguments=(3,))
 def _translate_make_date(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
     """Translate `make_date(year, month, day)`, which is null if a part is."""
     parts = [_int_in(translator, node, operand) for operand in node.expressions]
@@ -487,7 +489,7 @@ def _sum_of_lengths(text: str, refusal: Exception) -> int:
     return total
 
 
-@function_rule("make_dt_interval")
+@function_rule("make_dt_interval", arguments=(0, 1, 2, 3, 4))
 def _translate_make_dt_interval(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
     """Translate `make_dt_interval(days, hours, minutes, seconds)`."""
     parts: list[DuckdbExpression] = []
@@ -500,21 +502,26 @@ def _translate_make_dt_interval(translator: Translator, node: exp.Anonymous) -> 
 
 
 def sum_of_times(translator: Translator, node: exp.Binary, sign: str) -> DuckdbExpression | None:
-    """Translate a sum or difference in which times or lengths of time stand; None if both operands are numbers.
+    """Translate a sum or difference of times and lengths of time.
 
     Args:
         translator: The translator of the expression.
         node: The sum or difference.
         sign: `+` or `-`.
 
+    Returns:
+        The translation; None if the operands are no times and lengths that make a sum. The caller then takes them as
+        numbers, and refuses them if they are none.
+
     Raises:
         QueryError: Spark has no such sum, or it is not known to mean the same.
     """
     left_node = node.this
     right_node = node.expression
-    # An interval of months has no fixed length, and so no translation as a value: it only moves the time before it.
-    months = _months_in(right_node)
     left = translator.translate(left_node)
+    # Months differ in length, so an interval of months has no translation as a value: it only moves the time before it.
+    # That is decided before the right operand is translated, which would refuse it.
+    months = _months_in(right_node)
     is_time = pa.types.is_date(left.type) or pa.types.is_timestamp(left.type)
     if months is not None and is_time:
         return _moved_by_months(left, sign, months)
@@ -532,6 +539,7 @@ def sum_of_times(translator: Translator, node: exp.Binary, sign: str) -> DuckdbE
         return DuckdbExpression(
             unless_null(left, right, f"{function}({left.sql}, {right.sql})"), LENGTH, may_raise=True
         )
+    # By whole days a date moves to another date. By any other length Spark makes a timestamp of it, which is refused.
     if right.type == LENGTH and pa.types.is_date(left.type) and _is_whole_days(right_node):
         sql = f"({left.sql} {sign} CAST({right.sql} // {_DAY} AS INTEGER))"
         return DuckdbExpression(sql, pa.date32(), may_raise=True)
@@ -590,9 +598,9 @@ def product_of_length(translator: Translator, node: exp.Mul) -> DuckdbExpression
     if left.type != LENGTH:
         length = right
         number = left
-    # The microseconds are multiplied, and rounded where the number has a fraction.
     if not is_number(number.type):
         raise translator.type_refusal(node, left, right)
+    # The microseconds are multiplied, and rounded where the number has a fraction.
     if pa.types.is_integer(number.type):
         sql = f"multiply({length.sql}, CAST({number.sql} AS BIGINT))"
     elif pa.types.is_floating(number.type):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, TypeAlias, TypeVar
 
 import pyarrow as pa
@@ -30,7 +30,11 @@ _FUNCTIONS: dict[str, Rule] = {}
 def rule(
     *kinds: type[Node],
 ) -> Callable[[Callable[[Translator, Node], DuckdbExpression]], Callable[[Translator, Node], DuckdbExpression]]:
-    """Register a function as the rule by which nodes of some kinds are translated."""
+    """Return a decorator that registers a function as the rule by which nodes of some kinds are translated.
+
+    Args:
+        kinds: The classes of sqlglot's nodes.
+    """
 
     def register(function: Callable[[Translator, Node], DuckdbExpression]) -> Any:
         for kind in kinds:
@@ -41,15 +45,30 @@ def rule(
 
 
 def function_rule(
-    *names: str,
+    *names: str, arguments: Collection[int] = (1,)
 ) -> Callable[
     [Callable[[Translator, exp.Anonymous], DuckdbExpression]], Callable[[Translator, exp.Anonymous], DuckdbExpression]
 ]:
-    """Register a function as the rule of calls that sqlglot has no kind of node for, by their names."""
+    """Return a decorator that registers a function as the rule of calls that sqlglot has no kind of node for.
+
+    Args:
+        names: The names of the called functions, in small letters.
+        arguments: The numbers of arguments that a call may have. Calls with another number do not reach the rule.
+    """
 
     def register(function: Callable[[Translator, exp.Anonymous], DuckdbExpression]) -> Any:
+        """Register a function under all names, behind a check of the number of arguments, and return it."""
+
+        def translate_call(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
+            """Translate a call by the rule; refuse one with another number of arguments."""
+            number = len(node.expressions)
+            if number not in arguments:
+                expected = " or ".join(map(str, arguments))
+                raise translator.mistake(node, "has a wrong number of arguments", f"expected: {expected}; got {number}")
+            return function(translator, node)
+
         for name in names:
-            _FUNCTIONS[name] = function
+            _FUNCTIONS[name] = translate_call
         return function
 
     return register
@@ -112,7 +131,7 @@ class SchemaScope(Scope):
             raise UnknownColumnError(f"may be any of {names}", "rename all but one of them before events()")
         if not namesakes:
             names = ", ".join(self._columns.names)
-            raise UnknownColumnError("is not a column of the input", f"it has {names}")
+            raise UnknownColumnError("is not a column of the input", f"it has {names}", is_missing=True)
         return DuckdbExpression(quoted(namesakes[0].name), namesakes[0].type), path[1:]
 
 
@@ -172,17 +191,18 @@ class Translator:
         Raises:
             QueryError: The node, or a part of it, has no translation of the same meaning.
         """
+        # The keys and aggregates of a grouped SELECT are columns by now, and are not computed again.
         computed = self._scope.computed(node)
         if computed is not None:
             return computed
         node_rule = _RULES.get(type(node))
         if node_rule is None:
             raise self.unknown(node, node.key)
-        parts = _ReadParts(node.args)
-        node.args = parts  # no one else holds the tree, so that it may be changed
+        parts = _ReadParts(node.args)  # notes which parts the rule reads
+        node.args = parts  # only this translation holds the tree, so the tree may be changed
         value = node_rule(self, node)
-        # A part that the rule does not know may change the meaning, as newer versions of sqlglot add parts: the NOT of
-        # NOT LIKE once became one.
+        # A part that the rule has not read may change the meaning. Newer versions of sqlglot add parts: the NOT of
+        # `s NOT LIKE 'a%'`, for example, was a node of its own once, and is now a part of the node of LIKE.
         for part in parts.unread():
             raise self.refusal(node, f"has a part {part!r}, which has no translation", ON_SPARK)
         return value
@@ -269,7 +289,7 @@ class Translator:
     def failure(self, node: exp.Expr, fact: str) -> str:
         """Return an expression in SQL that raises an error for a row, or is null if the translation is lenient.
 
-        The error ends with the character `FAILURE` and the text of the node, so that its reader can tell the two parts.
+        The message ends with the character `FAILURE` and the text of the node: `FailedRowError` cuts it there.
 
         Args:
             node: The node that cannot be computed for the row.
@@ -282,8 +302,6 @@ class Translator:
 
 def spark_text(node: exp.Expr) -> str:
     """Return a node as Spark's SQL writes it, for messages."""
-    if "text" in node.meta:
-        return str(node.meta["text"])
 
     def plainly(part: exp.Expr) -> exp.Expr:
         """Return a plain cast, which sqlglot holds as a `TryCast`, as a `Cast`; other nodes as they are."""

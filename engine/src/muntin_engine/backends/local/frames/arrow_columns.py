@@ -75,7 +75,8 @@ def _type_for_duckdb(data_type: pa.DataType) -> pa.DataType | None:
         has_few_digits = data_type.precision <= MOST_DIGITS
         return pa.decimal128(data_type.precision, data_type.scale) if has_few_digits else None
     if pa.types.is_duration(data_type) and data_type.unit in ("s", "ms"):
-        return pa.duration("us")  # DuckDB computes with what stands under a null, and fails if it is too large
+        # DuckDB would convert these itself, also the numbers that lie under nulls, and fail if one is too large.
+        return pa.duration("us")
     has_no_meaning = pa.types.is_interval(data_type) or pa.types.is_union(data_type)
     if has_no_meaning or isinstance(data_type, pa.BaseExtensionType):
         return None

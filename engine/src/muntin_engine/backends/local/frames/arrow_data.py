@@ -55,10 +55,11 @@ class ArrowData(FrameKind):
         if isinstance(frame, pa.Table):
             return connection.from_arrow(for_duckdb(frame.select(list(names))))
         if isinstance(frame, pa.RecordBatchReader):
-            if frame in _READ_READERS:  # it would have no rows any more, and say nothing
+            if frame in _READ_READERS:  # a second reading would yield no rows, without an error
                 raise _read_before("the reader", "reader.read_all()")
             _READ_READERS.add(frame)
             return connection.from_arrow(for_duckdb(_with_columns(names, frame)))
+        # An `ArrowStream`, which refuses a second reading itself.
         return connection.from_arrow(for_duckdb(_with_columns(names, frame.reader())))
 
     def table_in_memory(self, frame: Any, names: Sequence[str]) -> pa.Table | None:

@@ -90,8 +90,9 @@ def parts_of(path: str, files: Sequence[str]) -> list[FilePart]:
         files: The files, in their order.
 
     Returns:
-        The parts. There are none if the files differ in their columns: a part has only the columns of its own files,
-        and a column that they lack would be missing instead of null.
+        The parts. There are none if the files have to be read as a whole, for one of three reasons: the files differ in
+        their columns, and a part without a column would lack it where the whole has nulls; the files have a column with
+        the name of DuckDB's row numbers; or a file cannot be read.
     """
     schemas: list[pa.Schema] = []
     groups_by_file: list[list[RowGroup]] = []
@@ -164,4 +165,5 @@ def _part(path: str, groups: Sequence[RowGroup]) -> FilePart:
     if len(files) > 1:
         return FilePart(path, files, rows)  # whole files, so no condition is needed
     first_row = groups[0].first_row
-    return FilePart(path, files, rows, f"{_ROW_NUMBER} >= {first_row} AND {_ROW_NUMBER} < {first_row + rows}")
+    condition = f"{_ROW_NUMBER} >= {first_row} AND {_ROW_NUMBER} < {first_row + rows}"
+    return FilePart(path, files, rows, condition)

@@ -203,13 +203,13 @@ class Files(FrameKind):
     def columns(self, connection: duckdb.DuckDBPyConnection, frame: Any) -> FrameColumns:
         """Describe the columns of the files."""
         files = NamedFiles.of(frame)
-        columns = columns_of_relation(files.rows(connection), files.format.word, may_change=True)
+        described = columns_of_relation(files.rows(connection), files.format.word, may_change=True)
         # A column that not all files have is refused only where a query reads it, so the error waits with the column.
-        refusals = files.refusals(columns.names, columns.names)
+        refusals = files.refusals(described.names, all_names=described.names)
         columns_with_refusals: list[FrameColumn] = []
-        for column in columns.columns:
+        for column in described.columns:
             columns_with_refusals.append(replace(column, refusal=refusals.get(column.name)))
-        return replace(columns, columns=tuple(columns_with_refusals))
+        return replace(described, columns=tuple(columns_with_refusals))
 
     def relation(
         self, connection: duckdb.DuckDBPyConnection, frame: Any, names: Sequence[str]
@@ -228,7 +228,7 @@ class Files(FrameKind):
         for name in names:
             if name not in rows.columns:
                 raise changed_since(f"{files.path!r} has no column {name!r} any more")
-        refusals = files.refusals(names, rows.columns)
+        refusals = files.refusals(names, all_names=rows.columns)
         for refusal in refusals.values():
             raise QueryError(refusal)
         return rows.project(", ".join(map(quoted, names)))
@@ -301,7 +301,8 @@ class NamedFiles:
             names: The names of the columns.
             all_names: The names of all columns of the files, as DuckDB names them.
         """
-        # A single file can only have two columns of one name, which DuckDB's names show without opening it.
+        # Of a single file, only a column whose name it has twice is refused. Such columns show by the names that DuckDB
+        # gives them, `km` and `km_1`. So most single files need not be opened.
         if len(self.paths) == 1 and not any(map(_second_name_of, all_names)):
             return {}
         columns_by_file: dict[str, list[FileColumn]] = {}
@@ -390,9 +391,10 @@ def _columns_named(name: str, columns: Sequence[FileColumn]) -> list[FileColumn]
 
 
 def _second_name_of(name: str) -> str:
-    """Return the name in a file that DuckDB's name of a column may stand for, if it is the second column of that name.
+    """Return the name that a column has in its file if DuckDB numbered it; empty for a name without a number.
 
-    DuckDB numbers columns of one name: `km`, `km_1`. The text is empty for a name without a number.
+    DuckDB numbers columns of one name: of two columns `km`, the second one is `km_1`. Whether a file has two such
+    columns, or one that is called `km_1`, shows only in the file.
 
     Example:
         >>> _second_name_of("km_1"), _second_name_of("km")

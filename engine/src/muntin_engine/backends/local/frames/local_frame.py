@@ -353,7 +353,7 @@ class ChangedFrame(LocalFrame):
             columns: The further columns by name, as expressions over those of the table.
         """
         names = frame.schema.names
-        return cls(frame, [*kept_columns(frame, names), *columns.items()], frozenset(names))
+        return cls(frame, [*kept_columns(frame, names), *columns.items()], kept_names=frozenset(names))
 
     @property
     def kind(self) -> FrameKind:

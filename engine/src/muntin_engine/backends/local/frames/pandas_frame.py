@@ -43,18 +43,17 @@ class PandasFrame(FrameKind):
         for place, dtype in enumerate(frame.dtypes):
             column = frame.iloc[:, place]
             has_objects = _holds_objects(dtype)
-            data_type = None
-            spelled_type = str(dtype)
             if not has_objects:
                 column = column.iloc[:0]  # the column itself has a type, so no value is needed to know it
+            data_type = None
             try:
                 data_type = _array_of_pandas(column).type
+                note = f" (its values are {data_type})"
             except _NO_ARROW_TYPE as error:
-                if has_objects:  # the type "object" tells nothing about the values
-                    spelled_type += f" (its values are not of one type: {reason_of(error)})"
-            else:
-                if has_objects:
-                    spelled_type += f" (its values are {data_type})"
+                note = f" (its values are not of one type: {reason_of(error)})"
+            spelled_type = str(dtype)
+            if has_objects:  # the type "object" says nothing about the values, so the note does
+                spelled_type += note
             columns.append(ArrowColumn(str(frame.columns[place]), data_type, spelled_type))
         return columns_of_arrow(connection, self.word, columns)
 

@@ -66,7 +66,8 @@ def look_up_column(frame: LocalFrame, column: ColumnLike, reader: str) -> InputC
     is_plain_text = isinstance(column, str) and not isinstance(column, SqlExpression)
     column_name = _column_name(frame, str(column)) if is_plain_text else None
     if column_name is not None:
-        # A column may have a type that is only in part without a meaning: it is an error only to let it travel.
+        # A struct with one field that has no meaning in a query is not hidden: its other fields can be read. It is an
+        # error only if the query lets the whole struct travel, so the refusal goes along.
         refusal = frame.refusal(column_name)
         if refusal is not None and frame.is_hidden(column_name):
             raise QueryError(refusal)
@@ -140,10 +141,10 @@ def column_expression(frame: LocalFrame, column: ColumnLike, reader: str) -> Duc
         return DuckdbExpression(quoted(name), frame.schema.field(name).type)
     # A path that begins with a column is for the translator: its error names the fields of the struct.
     if not is_expression(column, frame.schema.names) and not _begins_with_name(frame, column):
-        close = difflib.get_close_matches(column, frame.schema.names, n=1)
+        similar_names = difflib.get_close_matches(column, frame.schema.names, n=1)
         advice = frame.advice_for_missing_column(column)
-        if advice is None and close:
-            advice = f"did you mean {close[0]!r}?"
+        if advice is None and similar_names:
+            advice = f"did you mean {similar_names[0]!r}?"
         raise QueryError(
             "{reader} reads {value!r}, and the input has no such column{advice}\n  it has {columns}",
             value=column,
@@ -210,7 +211,7 @@ def _translated(frame: LocalFrame, text: str) -> DuckdbExpression:
     expression = translated(text, frame.schema)
     for name in frame.names_in(expression.sql):
         if not frame.is_hidden(name):
-            continue
+            continue  # at least a part of the column can be read
         refusal = frame.refusal(name)
         if refusal is not None:
             raise QueryError(refusal)

@@ -26,16 +26,17 @@ class DeclaredFrame(ChangedFrame):
             schema: The declared columns.
 
         Raises:
-            QueryError: The table lacks a column, has it with another type, or its values have no meaning in a query.
+            QueryError: The table lacks a column, has it with another type, or has values in it that have no meaning in
+                a query.
         """
-        declared = input_columns(opened(schema.empty_table()))
+        declared = input_columns(opened(schema.empty_table()))  # described as the columns of a table without rows
         columns = check_declared(declared, input_columns(frame))
         names = [column.name for column in columns]
         for name in names:
             refusal = frame.refusal(name)
             if refusal is not None:
                 raise QueryError(refusal)
-        return cls(frame, kept_columns(frame, names), frozenset(names))
+        return cls(frame, kept_columns(frame, names), kept_names=frozenset(names))
 
     @property
     def origin(self) -> Any:

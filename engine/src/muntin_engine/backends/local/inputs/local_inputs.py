@@ -46,7 +46,7 @@ class LocalInputs(LocalColumnReader, Inputs):
         """Refuse keys, and columns that order rows, which a table does not have."""
         _ = opened(df).schema  # only for its error if the table cannot be read, which keys alone may not show
         keys_of(self, df, keys)
-        self.look_up(df, orders_by_name(order), {})
+        self.look_up(df, orders_by_name(order), readers={})
 
     def condition(self, df: Any, condition: ColumnLike, call: str = "where({})") -> Any:
         """Check a condition on the rows of a table, which has to be text, and return it as an expression in SQL."""
@@ -57,7 +57,8 @@ class LocalInputs(LocalColumnReader, Inputs):
             )
         column = SqlExpression(condition)
         reader = call.partition("(")[0]  # errors name the call without its arguments
-        check_condition(self.look_up(df, {reader: column}, {})[reader], call)
+        (description,) = self.look_up(df, {reader: column}, readers={}).values()
+        check_condition(description, call)
         return column
 
     def key_ranges(

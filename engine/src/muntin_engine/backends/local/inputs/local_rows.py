@@ -54,7 +54,8 @@ class LocalRows:
         if table is None:
             yield from self._projected_batches()
         else:
-            # A batch also has about `BATCH_BYTES` at most. Each `+ 1` keeps a quotient above zero.
+            # A batch also has about `BATCH_BYTES` at most. Each `+ 1` keeps its quotient above zero: the first one is a
+            # divisor, and Arrow refuses batches of no rows.
             row_bytes = table.nbytes // max(len(table), 1) + 1
             yield from table.to_batches(max_chunksize=min(most_rows, BATCH_BYTES // row_bytes + 1))
         for mark_rows in self.marks:

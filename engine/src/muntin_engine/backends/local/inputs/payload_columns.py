@@ -54,14 +54,14 @@ def with_payload(
         computed[name] = expression
 
     if keeps_others:
-        _check_names(call, (), list(computed))
+        _check_names(call, kept_names=(), new_names=list(computed))
         return _with_replaced(frame, computed)
 
     folded_names = {name.casefold() for name in (*names, *event_columns)}
     kept_names = [name for name in frame.schema.names if name.casefold() in folded_names]
     new_columns = [*_fields_of_structs(frame, call, names), *computed.items()]
-    _check_names(call, kept_names, [name for name, _ in new_columns])
-    return ChangedFrame(frame, [*kept_columns(frame, kept_names), *new_columns], frozenset(kept_names))
+    _check_names(call, kept_names, new_names=[name for name, _ in new_columns])
+    return ChangedFrame(frame, [*kept_columns(frame, kept_names), *new_columns], kept_names=frozenset(kept_names))
 
 
 def _with_replaced(frame: LocalFrame, computed: Mapping[str, DuckdbExpression]) -> ChangedFrame:

@@ -99,7 +99,7 @@ def _readings(start: InputColumn, clock: LocalFrame, schema: pa.Schema, scale: A
     if start.axis is Axis.TIME:
         check_heartbeat(start, reading)
         time = quoted(name)
-    else:  # the times are integers, which count units of the query since 1970
+    else:  # the times are integers, which count units of the query since 1970; `UNITS` has the nanoseconds of each
         time = f"epoch_us({quoted(name)}) * {UNITS['us']} // {UNITS[scale.unit or 'us']}"
     return _fitted(clock, {"change": "'clock'", "start": time}, schema)
 

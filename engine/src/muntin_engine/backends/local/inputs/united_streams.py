@@ -84,18 +84,18 @@ class UnitedFrame(LocalFrame):
         return any(name in frame.schema.names and frame.is_hidden(name) for frame in self.frames)
 
     def relations(self, names: Sequence[str]) -> Iterator[duckdb.DuckDBPyRelation]:
-        """Yield the rows of each table, in the columns of the union."""
+        """Yield the rows of each table, in the columns and types of the union; a column that a table lacks is null."""
         for frame in self.frames:
             columns: list[str] = []
             for name in names:
                 value = quoted(name) if name in frame.schema.names else "NULL"
                 data_type = self.schema.field(name).type
-                if not pa.types.is_null(data_type):
+                if not pa.types.is_null(data_type):  # another table may have the column in a larger type
                     value = f"CAST({value} AS {duckdb_type(data_type)})"
                 columns.append(f"{value} AS {quoted(name)}")
             read_names = [name for name in names if name in frame.schema.names]
             for relation in frame.relations(read_names):
-                yield relation.project(", ".join(columns) or "1")
+                yield relation.project(", ".join(columns) or "1")  # a relation needs a column, even to count its rows
 
 
 def unite(streams: Mapping[str, InputRequest]) -> UnitedStreams:
@@ -195,23 +195,26 @@ def _rows(reader: LocalColumnReader, union_columns: UnionColumns, name: str, str
         if column is not None:
             columns[role] = column_expression(frame, column, role)
 
-    # The columns that only other streams have.
+    # A union always has changes and ends, which this stream may do without.
     if stream.change is None:
         columns["change"] = DuckdbExpression("'insert'", pa.string())
     if stream.end is None:  # an edge has no end yet, and other events without an end are points
         end = "NULL" if stream.is_edge else _after(columns["start"].sql, input_columns["start"])
         times = columns["start"].type
         columns["end"] = DuckdbExpression(f"CAST({end} AS {duckdb_type(times)})", times)
+
+    # Keys have the names that they have in the first stream.
     for key_name, key in zip(union_columns.keys, stream.keys, strict=True):
         columns[key_name] = column_expression(frame, key, "key")
+
     if union_columns.condition:
         condition = DuckdbExpression("TRUE", pa.bool_())  # all rows of a stream without conditions meet them
         if stream.conditions:
             condition = column_expression(frame, reader.conjunction(stream.conditions), "where")
         columns[union_columns.condition] = condition
 
-    columns.pop("source", None)  # replaced below, as the last column: it may make several rows of one
-
+    # The source comes last, made anew by `_source`: the column may make several rows of one.
+    columns.pop("source", None)
     names_in_stream = [input_column.name for input_column in input_columns.values()]
     payload_names = union_columns.payload(name, frame.schema.names, list(columns), names_in_stream)
     columns["source"] = _source(frame, name, stream, columns["change"].sql)

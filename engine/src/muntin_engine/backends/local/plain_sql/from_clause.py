@@ -15,7 +15,7 @@ from muntin_engine.backends.local.expressions.translator import UnknownColumnErr
 from muntin_engine.backends.local.plain_sql.join_condition import JoinSides
 from muntin_engine.backends.local.plain_sql.nodes import check_parts, refusal_of
 from muntin_engine.backends.local.plain_sql.scopes import SourceColumn, SourceScope
-from muntin_engine.backends.local.plain_sql.tables import QueryOverTables
+from muntin_engine.backends.local.plain_sql.tables import QueryOverTables, TableColumn
 
 _JOIN_PARTS: Final = frozenset(("this", "side", "kind", "on", "using"))
 
@@ -73,10 +73,11 @@ def from_clause(tree: exp.Select, queries: Queries) -> FromClause:
     """
     clause = tree.args.get("from_")
     if clause is None:
-        return FromClause("", ())
+        return FromClause(sql="", columns=())
     sources = _source(clause.this, 0, queries)
-    for place, join in enumerate(tree.args.get("joins") or (), 1):
-        sources = _joined(sources, join, _source(join.this, place, queries))
+    for number, join in enumerate(tree.args.get("joins") or (), 1):
+        joined_source = _source(join.this, number, queries)
+        sources = _joined(sources, join, joined_source)
     return sources
 
 
@@ -86,8 +87,8 @@ def renamed(node: exp.Expr, query: QueryOverTables) -> QueryOverTables:
     The query stays as it is if the alias names no columns.
 
     Args:
-        node: The node with the alias.
-        query: The query.
+        node: The node of the query in the tree, with its alias if it has one.
+        query: The translated query.
 
     Raises:
         QueryError: The alias names another number of columns than the query has.
@@ -98,19 +99,20 @@ def renamed(node: exp.Expr, query: QueryOverTables) -> QueryOverTables:
     names = [column.name for column in alias.args["columns"]]
     if len(names) != len(query.columns):
         raise refusal_of(node, f"names {len(names)} columns of {len(query.columns)}")
-    columns = [replace(column, name=name) for name, column in zip(names, query.columns, strict=True)]
+    columns: list[TableColumn] = []
     listed: list[str] = []
     for name, column in zip(names, query.columns, strict=True):
+        columns.append(replace(column, name=name))
         listed.append(f"{quoted(column.name)} AS {quoted(name)}")
     return QueryOverTables(f"SELECT {', '.join(listed)} FROM ({query.sql})", tuple(columns))
 
 
-def _source(node: exp.Expr, place: int, queries: Queries) -> FromClause:
+def _source(node: exp.Expr, number: int, queries: Queries) -> FromClause:
     """Translate one table or query of a FROM clause.
 
     Args:
         node: The table or the query.
-        place: The number of the table or query in the clause.
+        number: The number of the table or query in the clause.
         queries: The queries that the clause may read.
 
     Raises:
@@ -127,7 +129,7 @@ def _source(node: exp.Expr, place: int, queries: Queries) -> FromClause:
     else:
         raise refusal_of(node, "is no table")
     # The name of the view has a number, and not the name in the query, which could be a word of DuckDB's SQL.
-    view = f"source_{place}"
+    view = f"source_{number}"
     columns: list[SourceColumn] = []
     for column in query.columns:
         columns.append(SourceColumn(column, f"{view}.{quoted(column.name)}", name.casefold()))
@@ -194,10 +196,12 @@ def _joined_using(left: FromClause, right: FromClause, kind: str, join: exp.Join
     if kind in _ONLY_LEFT_COLUMNS:
         return FromClause(sql, left.columns)
 
-    # The joint columns come first, as in Spark. The columns that they replace are found only with a table before them.
+    # The joint columns come first, as in Spark. The columns that they replace are then found only with a table before
+    # them, such as `rides.station`.
     columns = list(joint_columns)
     for column in (*left.columns, *right.columns):
-        columns.append(replace(column, is_plain=False) if column in replaced_columns else column)
+        is_replaced = column in replaced_columns
+        columns.append(replace(column, is_plain=False) if is_replaced else column)
     return FromClause(sql, tuple(columns))
 
 

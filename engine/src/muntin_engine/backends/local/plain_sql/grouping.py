@@ -33,8 +33,8 @@ class GroupScope(Scope):
         """
         self._source = source
         self._values: dict[str, DuckdbExpression] = {}  # the keys and aggregates, by the identities of their nodes
-        self.columns: list[str] = []
-        self.keys: list[str] = []
+        self.columns: list[str] = []  # all keys and aggregates in DuckDB's SQL, each with its name
+        self.keys: list[str] = []  # the expressions of GROUP BY in DuckDB's SQL
 
     def add_key(self, node: exp.Expr, value: DuckdbExpression) -> None:
         """Add an expression by which rows are grouped, unless it is among the keys.
@@ -49,7 +49,7 @@ class GroupScope(Scope):
         name = f"key_{len(self.keys)}"
         sql = value.sql
         if pa.types.is_floating(value.type):
-            sql = f"({sql} + 0)"  # the key of 0.0 and -0.0 is 0.0 on Spark
+            sql = f"({sql} + 0)"  # makes 0.0 of -0.0: on Spark, the two are one group, whose key is 0.0
         self.keys.append(sql)
         self._add_column(identity, name, sql, value.type)
 
@@ -131,7 +131,7 @@ def groups_of(
     if having is not None:
         nodes.append(having)
     order = tree.args.get("order")
-    if order is not None and not tree.args.get("distinct"):
+    if order is not None and not tree.args.get("distinct"):  # after DISTINCT, only the columns are left to order by
         _check_order(order, entries)
         nodes.append(order)
     for node in nodes:

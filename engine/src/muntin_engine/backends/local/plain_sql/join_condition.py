@@ -56,7 +56,7 @@ class JoinSides:
         """
         nodes = list(on.flatten()) if isinstance(on, exp.And) else [on]
         if len(nodes) == 1:
-            return self._translated(on).sql
+            return self._translated(on).sql  # no other part leaves rows out, so the part may fail as on Spark
 
         # The parts that Spark computes before rows are paired. They must not fail, as DuckDB may compute them for
         # rows that another part leaves out.
@@ -97,6 +97,7 @@ class JoinSides:
 
     def _is_of_rows(self, node: exp.Expr) -> bool:
         """True if Spark computes a part before it pairs rows: the part filters one side, or compares keys of both."""
+        # A part about one side alone filters this side, unless the join also keeps rows of the side without a pair.
         sides = self._sides_in(node)
         if sides in _FILTERED_SIDES[self._kind]:
             return True

@@ -59,6 +59,7 @@ def order_by(tree: exp.Select, columns: Sequence[OutputColumn], scope: Scope) ->
         if not has_order(value.type):
             raise refusal_of(node, f"orders by {spelled(value.type)}")
         direction = "DESC" if node.args.get("desc") else "ASC"
+        # Where the query does not place nulls, sqlglot has set `nulls_first` as Spark does.
         nulls = "FIRST" if node.args.get("nulls_first") else "LAST"
         parts.append(f"{value.sql} {direction} NULLS {nulls}")
     return f" ORDER BY {', '.join(parts)}"

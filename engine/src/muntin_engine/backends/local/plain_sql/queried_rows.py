@@ -108,6 +108,7 @@ class QueriedRows(LocalFrame):
         """Run the query, and yield its rows as one relation."""
         connection = new_connection()
         for number, frame in self.tables.items():
+            # Each column is read whose name stands somewhere in the query, which may be one too many.
             (rows,) = frame.relations(frame.names_in(self.query.sql))
             # A query may read a table twice, as a join of it with itself does. Files can be read again. Other tables
             # may be streams of Arrow data, which can be read only once, so their rows are read into memory.

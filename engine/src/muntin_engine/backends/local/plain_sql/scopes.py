@@ -118,14 +118,14 @@ class AliasScope(Scope):
 
     def column(self, path: Sequence[str]) -> tuple[DuckdbExpression, Sequence[str]]:
         """Return a column of the FROM clause, or else an earlier column of the SELECT with the name as its alias."""
-        value = self._values.get(path[0].casefold())
+        aliased_value = self._values.get(path[0].casefold())
         try:
-            return self._inner.column(path)  # it hides an alias of the same name
+            return self._inner.column(path)  # a column of FROM hides an alias of the same name
         except UnknownColumnError as error:
             # A name that several columns of FROM have is an error, also if it is an alias.
-            if value is None or not error.is_missing:
+            if aliased_value is None or not error.is_missing:
                 raise
-        return value, path[1:]
+        return aliased_value, path[1:]
 
     def computed(self, node: exp.Expr) -> DuckdbExpression | None:
         """Return the value of a node that the inner scope has computed; None for others."""

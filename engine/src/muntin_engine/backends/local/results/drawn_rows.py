@@ -45,9 +45,10 @@ def picture_of(query: PlannedQuery) -> Picture | None:
         input_table = pa.Table.from_batches(rows.batches(), rows.schema)
         if "kept" in input_table.column_names:  # whether a row meets the conditions of the query
             input_table = input_table.filter(input_table["kept"])
-        # Selected columns may lack the windows, so all are drawn: only the condition on results is applied.
-        condition = replace(query.selection, columns={})
-        result_table = selected(output_table(replace(query, workers=1), RESULTS, warns=False), condition)
+        # Selected columns may lack the windows, so all columns stay: only the condition on results is applied.
+        selected_rows = replace(query.selection, columns={})
+        all_results = output_table(replace(query, workers=1), RESULTS, warns=False)
+        result_table = selected(all_results, selected_rows)
     except MuntinError:
         return None
     for key in _keys_in(query, input_table):
@@ -75,7 +76,7 @@ def _can_be_drawn(query: PlannedQuery, rows: LocalRows) -> bool:
 
 def _keys_in(query: PlannedQuery, table: pa.Table) -> Iterator[tuple[Any, ...]]:
     """Yield each key of the rows once, in the order of the rows; one empty key if the query has no keys."""
-    names = [f"k{place}" for place in range(len(query.plan.keys))]
+    names = [f"k{place}" for place in range(len(query.plan.keys))]  # the names of keys in projected rows
     if not names:
         yield ()
         return
@@ -130,6 +131,7 @@ def _row_bars(query: PlannedQuery, rows: pa.Table) -> list[Bar]:
     ends = [start + 1 for start in starts]  # points last for one tick
     if "end" in rows.column_names:
         ends = _ticks(rows["end"])
+    # The columns that modules read are projected as `i0`, `i1` and so on.
     values = [rows[f"i{place}"].to_pylist() for place in range(len(query.plan.input.columns.payload))]
     bars: list[Bar] = []
     for place, (start, end) in enumerate(zip(starts, ends, strict=True)):

@@ -59,6 +59,7 @@ class LocalChangelogs(Changelogs):
         names = frame.schema.names
         if CHANGE in names:
             live_rows = _Changelog.of(frame, key).live_rows()
+            # Ids serve only to name rows in later changes, of which these rows have none.
             rows = _settled(live_rows, watermark, is_revisable=NEW_END in names).drop_columns(EVENT_ID)
         elif TIMING in names:
             rows = _settled(_table_of(frame), watermark, is_revisable=False)
@@ -168,7 +169,8 @@ class _Changelog:
         Raises:
             QueryError: The rows cannot be read.
         """
-        # The terms of a live row add up to 1. Those of a retracted row, or of an end that was revised, add up to 0.
+        # The terms of a live row add up to 1. Those of a retracted row, or of an end that a revision replaced, add up
+        # to 0.
         sums = self._sums().filter(f"{SIGN} > 0")
         names = [name for name in self.columns.names if name != CHANGE]
         return self._table(sums, {name: self._value(name) for name in names})
@@ -192,7 +194,7 @@ class _Changelog:
         return self._table(sums, values)
 
     def _sums(self) -> duckdb.DuckDBPyRelation:
-        """Add up the terms of each row.
+        """Add up the terms of each row (`_terms`): what its changes add to the table, and take from it.
 
         Returns:
             A relation with a row for each row of the table, and for each end of it where ends are revised: its keys and
@@ -222,9 +224,11 @@ class _Changelog:
         return f"({quoted(name)} + 0)" if is_float else quoted(name)
 
     def _terms(self) -> str:
-        """Return the terms of a change as a list of structs in DuckDB's SQL, each a sign and an end.
+        """Return the terms of a change as a list in DuckDB's SQL.
 
-        The list is null for rows that are no change, such as punctuation.
+        A term is a struct of a sign, 1 or -1, and the end of the row. An insertion is the term 1, and a retraction the
+        term -1. A revision is two terms: -1 with the old end, and 1 with the new one. The list is null for rows that
+        are no change, such as punctuation.
         """
         end = f"{quoted(LIFETIME)}.end" if self.columns.has_ends else "NULL"
         added = f'struct_pack(sign := 1, "end" := {end})'
@@ -271,7 +275,9 @@ class _Changelog:
         fields: list[pa.Field] = []
         for name in values:
             data_type = self.frame.schema.field(name).type
-            fields.append(pa.field(name, pa.string() if name == CHANGE else data_type))
+            if name == CHANGE:
+                data_type = pa.string()  # its values are new ones, such as `upsert`
+            fields.append(pa.field(name, data_type))
         columns = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in values.items())
         try:
             return sums.project(columns).to_arrow_table().cast(pa.schema(fields))

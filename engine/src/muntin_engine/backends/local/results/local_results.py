@@ -87,7 +87,7 @@ def evaluated_blobs(query: PlannedQuery, task: TaskPayload, *, warns: bool) -> G
     if warns:
         skipped_rows.update(run.row_counts.unaccepted_by(task.labels_of_skipping_modules))
         counts[0] = BucketCounts(accepted=0, rejected={}, skipped=skipped_rows)
-        StaticCounts(query.metrics_name, len(counts), skipped_nulls(query.plan), counts).warn()
+        StaticCounts(query.metrics_name, buckets=len(counts), skipping=skipped_nulls(query.plan), counts=counts).warn()
 
 
 def selected(results: pa.Table, selection: Selection) -> pa.Table:

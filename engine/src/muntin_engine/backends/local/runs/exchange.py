@@ -61,7 +61,7 @@ class BucketInput:
         arrivals = collect(self.reports, inputs)
         for blob in self.blobs:
             data = blob.data.read() if isinstance(blob.data, SpilledBlob) else blob.data
-            if blob.oldest is None:
+            if blob.oldest is None:  # rows, which show their starts themselves
                 arrivals.rows[blob.side].append(data)
                 continue
             # Partial states, which no longer show the starts of their events: the blob says the least one.

@@ -15,7 +15,7 @@ def memory_in_words(plan: Plan) -> str:
     if not plan.choice.keeps_state:
         return "a batch of rows in each process, and the results"
     part = f"one {plan.buckets}th of the keys" if plan.buckets > 1 else "all keys"
-    if plan.choice.evaluator in LIFTS_ROWS:
+    if plan.choice.evaluator in LIFTS_ROWS:  # it makes partial states of the rows as they are read
         in_memory = f"what `state` says, of {part} at a time in each process"
         in_files = "that of other keys waits in temporary files if it is large"
     else:

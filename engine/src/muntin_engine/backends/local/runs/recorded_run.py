@@ -52,13 +52,15 @@ def record_run(query: PlannedQuery, recorder: Recorder) -> None:
             f"{recorder.folder} has a recording already, and a table is recorded once\n"
             "  give record() another folder, or remove this one"
         )
-    task = task_of(query, WorkerSettings(), is_static=False)  # a stream, whose end is a micro-batch of its own
+    # The tables are recorded as a stream is: all rows are one micro-batch, and the end is another one.
+    task = task_of(query, WorkerSettings(), is_static=False)
 
     writer = RecordingWriter(recorder)
     writer.begin(RecordedQuery.of(query.plan, task, _no_state), _NO_SPARK_QUERY, last_commit=-1)
     running = LocalQuery(task)
     rows_output = _recorded_output(query, running, writer)
-    writer.commit(_ROWS_BATCH, _NO_SPARK_QUERY, _row_counts(rows_output))
+    row_counts = _row_counts(rows_output)  # reads, records and evaluates the rows
+    writer.commit(_ROWS_BATCH, _NO_SPARK_QUERY, row_counts)
     if not task.plan.choice.keeps_state:
         return  # no windows are open that the end could close
 
@@ -83,8 +85,8 @@ def _recorded_output(query: PlannedQuery, running: LocalQuery, writer: Recording
         yield from running.process_exchanged(_recorded_map_tasks(query, task, writer))
         return
     # A query without a state has one input, and no exchange.
-    file = writer.rows.of_task(_ROWS_BATCH, 0)
-    for blob in run_task(task, input_batches(query, 0), file):
+    file = writer.rows.of_task(_ROWS_BATCH, partition=0)
+    for blob in run_task(task, input_batches(query, side=0), file):
         yield BucketOutput(task.buckets[0], blob)
 
 
@@ -93,7 +95,7 @@ def _recorded_map_tasks(
 ) -> Iterator[Iterator[pa.RecordBatch]]:
     """Yield the output of a map task for each input, which records the rows of the input in a file as it reads them."""
     for side, _ in enumerate(query.sources):
-        file = writer.rows.of_task(_ROWS_BATCH, side)
+        file = writer.rows.of_task(_ROWS_BATCH, partition=side)
         yield distribute(task, input_batches(query, side), file)
 
 

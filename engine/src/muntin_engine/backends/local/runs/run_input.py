@@ -152,7 +152,8 @@ class FilePartsInput(RunInput):
         """
         self._unread_pieces: deque[FilePiece] = deque()
         for part in parts:
-            self._unread_pieces.append(FilePiece(part, place, part.frame.row_count or 0))
+            rows = part.frame.row_count or 0  # before conditions on rows; a part of a file always knows it
+            self._unread_pieces.append(FilePiece(part, place, rows))
         self.total_rows = sum(piece.rows for piece in self._unread_pieces)
 
     def batches_until(self, is_enough: Callable[[int], bool]) -> Iterator[pa.RecordBatch]:

@@ -173,7 +173,7 @@ class RunProgress:
         """Begin a run.
 
         Args:
-            line: The place where it is shown; None for the one where somebody looks.
+            line: The place where its progress is shown; None for the place that `progress_line` finds.
         """
         self._line = progress_line() if line is None else line
         self._stage: Stage | None = None

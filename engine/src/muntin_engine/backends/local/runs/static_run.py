@@ -77,7 +77,9 @@ class StaticRun:
             KeyboardInterrupt: The program was interrupted.
         """
         keeps_state = self._task.plan.choice.keeps_state
-        load_evaluator(self._task.plan.choice.evaluator)  # or the first part and bucket would seem slow
+        # Loaded before the clock of a stage starts: otherwise the first rows would seem slow, and workers would be
+        # started for a short run.
+        load_evaluator(self._task.plan.choice.evaluator)
         with self._folder, self._progress:
             is_failed = True  # it stays so after an error, after Ctrl-C, and when the caller stops before the end
             try:
@@ -167,7 +169,7 @@ class StaticRun:
             hand_back_freed_memory()
 
     def _start_workers_if_long(self, stage: Stage) -> bool:
-        """Start workers for the rest of a stage, if it is expected to take long.
+        """Start workers for the rest of a stage, if it is expected to take long; also show how far the stage is.
 
         Returns:
             True if there are workers: they take the rest of this stage, and all of the stages that follow.

@@ -198,10 +198,10 @@ def failure_of(error: Exception) -> JobFailure:
     """Return an error as it travels to another process: a `RuntimeError` of its text where it cannot be pickled."""
     trace = "".join(traceback.format_exception(error)).rstrip()
     if not _can_travel(error):
-        return JobFailure(RuntimeError(safe_message(error)), None, trace)
+        return JobFailure(RuntimeError(safe_message(error)), cause=None, trace=trace)
     cause = error.__cause__
     if cause is not None and not _can_travel(cause):
-        cause = None  # the traceback has its text
+        cause = None  # the text of the cause still travels, in the traceback
     return JobFailure(error, cause, trace)
 
 

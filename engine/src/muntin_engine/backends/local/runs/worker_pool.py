@@ -120,6 +120,7 @@ class WorkerPool:
         """
         with self._lock:
             is_unused = not self._users and self._queries == queries
+            # After a failure the pool may have been forgotten, and another one may stand in its place.
             if is_unused and self._pools.get(self.workers) is self:
                 del self._pools[self.workers]
         if is_unused:
@@ -153,8 +154,8 @@ class WorkerPool:
             if not pending:
                 return
 
-            # The next result is not there, so this process runs a job itself. It does not run ahead for ever: results
-            # that wait for their turn need memory.
+            # Where the next result is not there yet, this process runs a job itself. It does not run ahead for ever:
+            # results that wait for their turn need memory.
             is_next_done = pending[0].future.done()
             if not is_next_done and len(pending) < self.workers * _JOBS_AHEAD:
                 job_here = next(jobs, None)

@@ -79,7 +79,9 @@ class StoredStream:
         if not self._states:
             return []
         identities = [state.identity for state in self._states]
-        return check_plans(query.plans, identities, "", DECLARATIONS, stored_progress=self._progress)
+        return check_plans(
+            query.plans, identities, checkpoint="", declarations=DECLARATIONS, stored_progress=self._progress
+        )
 
     def _progress(self) -> list[Progress]:
         """Return how far each query is complete, the queries whose results others read first."""

@@ -80,7 +80,7 @@ def _columns_in(text: str) -> list[exp.ColumnDef]:
         # Spark reads `km double` and `km: double`. sqlglot reads the first between the parentheses of CREATE TABLE, and
         # the second only as a field of a struct.
         parts = sqlglot.parse_one(f"CREATE TABLE t ({text})", read="spark").this.expressions
-        if len(_with_types(parts)) < len(parts):
+        if len(_with_types(parts)) < len(parts):  # there are colons, for which CREATE TABLE reads no types
             fields = exp.DataType.build(f"struct<{text}>", dialect="spark").expressions
             parts = fields if len(fields) == len(parts) else []
     columns = _with_types(parts)
@@ -137,7 +137,9 @@ def _arrow_type(data_type: exp.DataType) -> pa.DataType | None:
         return pa.decimal128(*(digits_and_places or _DECIMAL_SIZES))
     if kind is exp.DataType.Type.STRUCT:
         fields = [(part.name, _arrow_type(part.kind)) for part in parts]
-        return None if None in dict(fields).values() else pa.struct(fields)
+        if any(field_type is None for _, field_type in fields):
+            return None
+        return pa.struct(fields)
     if kind in (exp.DataType.Type.ARRAY, exp.DataType.Type.MAP):
         part_types = [_arrow_type(part) for part in parts]
         if None in part_types:

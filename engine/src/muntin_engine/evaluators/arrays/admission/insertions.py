@@ -53,7 +53,8 @@ class LateRows:
             return []
         lists: RowLists = late.parts[LISTS]
         places = lists.places()
-        starts, ends, payloads = lists.rows(places, lists.payload(places, self.values_of))
+        payload_columns = lists.payload(places, self.values_of)
+        starts, ends, payloads = lists.rows(places, payload_columns)
         sources: Any = repeat(None)  # without end: the other columns say how many rows there are
         if SOURCE in lists.table.column_names:
             sources = lists.table.column(SOURCE).take(arrow_array(places)).to_pylist()
@@ -65,7 +66,7 @@ class LateRows:
 
         rejections: list[tuple[Key, Rejection]] = []
         for key, start, end, payload, source in zip(row_keys, starts, ends, payloads, sources, strict=False):
-            row = InputChange(None, start, end, payload, source=source, side=side)
+            row = InputChange(id=None, start=start, end=end, payload=payload, source=source, side=side)
             rejections.append((key, Rejection.late(row, start, watermark, self.axis)))
         return rejections
 
@@ -129,7 +130,8 @@ def admitted_insertions(
         arrivals: The events.
         keys: The keys of the bucket.
         first_in_time: The first start of events that are in time.
-        to_the_tick: The watermark to the tick, which rejections name.
+        to_the_tick: The watermark as its policy says it, which rejections name. Where output changes only at the ends
+            of windows, `first_in_time` follows from the last such end before it.
         late_rows: Makes rejections of late rows; None if these are only counted.
         without_late_rows: Drops the rows that travel beside stretches in case they are late.
     """
@@ -147,8 +149,9 @@ def admitted_insertions(
             late_stretches = arrival.stretches.where(~is_in_time)
             late += int(late_stretches.weight.sum())
             if late_rows is not None:
-                rejections += late_rows.rejections(late_stretches, keys, to_the_tick)
+                rejections += late_rows.rejections(late_stretches, keys, watermark=to_the_tick)
     key_count = keys.count([arrival.codes for arrival in arrivals])
+
     # A late row is either kept as a rejection, or only counted.
     counted_late = late - len(rejections)
     return Admitted(rows=rows, accepted=accepted, keys=key_count, late=counted_late, rejections=rejections)

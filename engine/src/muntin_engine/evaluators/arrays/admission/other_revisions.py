@@ -53,7 +53,7 @@ class SingleChanges:
             schema: The columns of the table: the id, then the parts of the payload.
         """
         id_field, *payload_fields = schema
-        ids = [identity_of(event)[0] for _, event in self.new_events]
+        ids = [identity_of(event)[0] for _, event in self.new_events]  # an identity is the id, then the start
         arrays = [id_array(ids, id_field.type)]
         for place, part in enumerate(payload_fields):
             values = [event.payload[place] for _, event in self.new_events]
@@ -70,12 +70,12 @@ class SingleChanges:
         """
         self.new_events += [(code, event) for event in admission.inserted]
         for identity, (previous, present) in admission.changes_by_id.items():
-            if previous is None:  # the rows insert the event; None as `present`: they delete it again
-                if present is not None:
+            if previous is None:  # the rows insert the event
+                if present is not None:  # otherwise they delete it again
                     self.new_events.append((code, present))
             elif present is None:
                 self.deleted_places.append(places[identity])
-            elif present.payload is previous.payload:
+            elif present.payload is previous.payload:  # the very same object: no row brought another payload
                 self.moved_ends.append((places[identity], present.end))
             else:
                 # The columns of a live event are never changed: with another payload it is inserted anew.
@@ -114,19 +114,23 @@ def admit_single_rows(
     live_events = _live_events_of(store.live, identities)
     keys = keys_in(store.keys.take(np.array(codes, np.int64))) if codes else []
 
-    # The general evaluator admits key by key. It gets a state with just the events that the key's rows are about.
+    # Events with ids may be revised at any tick: their watermark is never moved back to the end of a window. So it is
+    # the watermark to the tick, too.
     late_rule = LateRule(watermark=watermark, watermark_to_the_tick=watermark, axis=query.axis)
+
+    # The general evaluator admits key by key. It gets a state with just the events that the key's rows are about.
     single = SingleChanges()
     for code, key in zip(codes, map(canonical, keys), strict=True):
         key_events = live_events.get(code, ())
         state = KeyEvents(query)
         state.pending = dict(waiting_rows.by_key.get(code, {}))
-        state.events.replace((), [event for _, event in key_events])
+        state.events.replace(old_events=(), new_events=[event for _, event in key_events])
         admission = Admission(state, late_rule)
         admission.admit(changes.get(code, ()), next_watermark)
         waiting_rows.put(code, state.pending)
         single.rejections += [(key, rejection) for rejection in admission.rejections]
-        single.add(code, admission, {event.id: place for place, event in key_events})
+        places = {event.id: place for place, event in key_events}  # such an event has its identity as its id
+        single.add(code, admission, places)
     return single
 
 
@@ -179,6 +183,7 @@ def _live_events_of(live: LiveEvents, searched: Sequence[IdentityInBucket]) -> d
     columns = (live_identities, live_places.tolist(), events.high.tolist(), payloads)
     by_key: dict[int, list[tuple[int, StoredEvent]]] = {}
     for (code, id, start), place, end, payload in zip(*columns, strict=True):
-        event = StoredEvent((id, start), start, end, payload, start, end)
+        # An event is found by its id and its start, and is a member of windows as long as it lasts.
+        event = StoredEvent(id=(id, start), start=start, end=end, payload=payload, since=start, until=end)
         by_key.setdefault(code, []).append((place, event))
     return by_key

@@ -50,7 +50,7 @@ class IncomingRows:
             new_end_column = table.column("new_end")
             is_insertion = flags(new_end_column.is_null())  # only a revision says where the event ends from now on
             new_ends = numpy_array(new_end_column, nulls=0)
-        is_blind = flags(end_column.is_null()) & ~is_insertion
+        is_blind = flags(end_column.is_null()) & ~is_insertion  # a revision without an end expects none
         identities = Identities(codes, ids_of(table.column("id")), numpy_array(table.column("start")))
         return cls(
             identities=identities,
@@ -68,7 +68,7 @@ class IncomingRows:
     @property
     def payload_names(self) -> list[str]:
         """The names of the columns that make the payload."""
-        return [name for name in self.table.column_names if name != "id" and name[0] == "i"]
+        return [name for name in self.table.column_names if name != "id" and name[0] == "i"]  # `i0`, `i1` and so on
 
     def event_rows(self) -> pa.Table:
         """Return the columns that an event keeps of its row: its id and its payload."""
@@ -87,7 +87,7 @@ class IncomingRows:
         return changes_by_key
 
     def have_no_payload(self) -> BoolArray:
-        """Return for each row whether it has no payload."""
+        """Return for each row whether it has no payload: null in all columns of the payload."""
         have_none = np.ones(len(self), np.bool_)
         for name in self.payload_names:
             have_none &= flags(pc.is_null(self.table.column(name)))
@@ -118,6 +118,60 @@ NO_CHANGES: Final = PlainChanges(*(np.empty(0, np.int64) for _ in range(6)))
 """The changes of a batch without rows."""
 
 
+class _RowsByEvent(NamedTuple):
+    """The rows of a batch by event. Rows with one hash are taken for those of one event, and nearly always are.
+
+    Attributes:
+        order: The places of the rows, event by event.
+        events: For each row, in that order, the number of its event.
+        first_rows: The place of a row of each event.
+        insertions: The place of the insertion of each event; -1 if it has none.
+        revisions: The place of the revision of each event; -1 if it has none.
+        are_simple: For each event whether it has no further rows, and no other event has its hash.
+    """
+
+    order: IntArray
+    events: IntArray
+    first_rows: IntArray
+    insertions: IntArray
+    revisions: IntArray
+    are_simple: BoolArray
+
+    @classmethod
+    def of(cls, rows: IncomingRows) -> _RowsByEvent:
+        """Find the rows of each event.
+
+        Cost: a sort of the rows, and a few passes.
+        """
+        # Rows of one event have one hash: sorted by it, they are neighbours. Their order among each other does not
+        # matter, as a simple event has at most one row of each kind.
+        order = np.argsort(rows.hashes)
+        hashes = rows.hashes[order]
+        is_insertion = rows.is_insertion[order]
+        is_first = np.empty(len(order), np.bool_)
+        is_first[:1] = True
+        np.not_equal(hashes[1:], hashes[:-1], out=is_first[1:])
+        events = np.cumsum(is_first) - 1
+        first_rows = order[is_first]
+
+        # Of several insertions, or revisions, of one event the last one is noted; the event is not simple then.
+        insertions = np.full(len(first_rows), -1)
+        revisions = np.full(len(first_rows), -1)
+        insertions[events[is_insertion]] = order[is_insertion]
+        revisions[events[~is_insertion]] = order[~is_insertion]
+        row_counts = np.bincount(events, minlength=len(first_rows))
+        noted_counts = (insertions >= 0).astype(np.int64) + (revisions >= 0)
+        are_simple: BoolArray = row_counts == noted_counts
+
+        # Different events may have one hash: then neighbours of one hash are not of the same event.
+        followers = np.flatnonzero(~is_first)
+        identities = rows.identities.take(order[followers])
+        previous_identities = rows.identities.take(order[followers - 1])
+        is_same_event = identities.are_same(previous_identities)
+        are_simple[events[followers[~is_same_event]]] = False
+        return cls(order, events, first_rows, insertions, revisions, are_simple)
+
+
 def classify(rows: IncomingRows, store: EventStore, watermark: int) -> PlainChanges:
     """Tell the plain changes of a batch from the rows that have to be looked at one by one.
 
@@ -132,45 +186,23 @@ def classify(rows: IncomingRows, store: EventStore, watermark: int) -> PlainChan
         store: The store, with the events before the batch and the rows that wait.
         watermark: The watermark of the batches before; a row that changes anything before it is late.
     """
-    # Rows of one event have one hash: sorted by it, they are neighbours. Their order among each other does not matter,
-    # as a plain event has at most one row of each kind.
-    order = np.argsort(rows.hashes)
-    hashes = rows.hashes[order]
-    is_insertion = rows.is_insertion[order]
-    is_first = np.empty(len(order), np.bool_)
-    is_first[:1] = True
-    np.not_equal(hashes[1:], hashes[:-1], out=is_first[1:])
-    events = np.cumsum(is_first) - 1
-    first_rows = order[is_first]
-
-    # The last insertion and the last revision of each event, -1 where it has none. An event with more rows than these
-    # two is not plain.
-    insertions = np.full(len(first_rows), -1)
-    revisions = np.full(len(first_rows), -1)
-    insertions[events[is_insertion]] = order[is_insertion]
-    revisions[events[~is_insertion]] = order[~is_insertion]
+    order, events, first_rows, insertions, revisions, is_plain = _RowsByEvent.of(rows)
+    hashes = rows.hashes[first_rows]
     is_new = insertions >= 0
     is_revised = revisions >= 0
-    row_counts = np.bincount(events, minlength=len(first_rows))
-    is_plain = row_counts == is_new.astype(np.int64) + is_revised
 
-    # Different events may have one hash. Neighbours of one hash that are not of one event are not plain.
-    followers = np.flatnonzero(~is_first)
-    is_same_event = rows.identities.take(order[followers]).are_same(rows.identities.take(order[followers - 1]))
-    is_plain[events[followers[~is_same_event]]] = False
-
-    # Incoming rows of an event of which rows wait are looked at together with these.
+    # If rows of an event wait already, its incoming rows are looked at one by one, together with these.
     has_whole_ids = rows.identities.ids.dtype != np.object_
     waiting_hashes = store.waiting.hashes(is_whole=has_whole_ids)
     if len(waiting_hashes):
-        is_plain &= ~np.isin(hashes[is_first], waiting_hashes)
+        is_plain &= ~np.isin(hashes, waiting_hashes)
 
     # An insertion is plain if its event is not live yet, and a revision alone if its event is. The end of an event
     # before its revision is that of its insertion, or that of the live event. (For a new event, whose place is -1, some
     # live event is read, and not used.)
     identities = rows.identities.take(first_rows)
     starts = identities.starts
-    places = store.live.find(identities, hashes[is_first])
+    places = store.live.find(identities, hashes)
     is_plain &= is_new == (places < 0)
     ends = rows.ends[insertions]
     if len(store.live):
@@ -183,6 +215,7 @@ def classify(rows: IncomingRows, store: EventStore, watermark: int) -> PlainChan
     is_expected = rows.is_blind[revisions] | (rows.ends[revisions] == ends)
     is_in_time = np.minimum(ends, new_ends) >= watermark
     is_plain &= ~is_revised | (is_expected & is_in_time & (new_ends >= starts))
+
     # A deletion is plain if it deletes a live event and brings no payload.
     is_deleted = new_ends == starts
     if (is_plain & is_deleted).any():

@@ -92,7 +92,8 @@ class Revisions(RowAdmission[EventStore]):
         if incoming.other_rows or store.waiting.by_key:
             single = admit_single_rows(self._query, store, incoming.other_rows, previous, progress)
 
-        # Both refer to live events by their places, which change now.
+        # The changes of both kinds of rows name live events by their places. So they are applied together: once an
+        # event is deleted, the places of others change.
         inserted_tables = [*self._single_events(single, store.schema), *incoming.new_events]
         changed_tables = [*_change_live_events(store, incoming.plain, single), *inserted_tables]
         # Only of plain insertions is it certain that the log has no record of their events yet: they come last.
@@ -132,11 +133,14 @@ class Revisions(RowAdmission[EventStore]):
         store.schema = event_rows.schema
         plain = classify(incoming, store, watermark)
 
-        # With a filter, the last column of the payload says whether an event passes it. Others are not counted.
+        # With a filter, the last column of the payload says whether an event passes it. An insertion of an event that
+        # does not pass is not counted.
         row_count = len(table)
         if self._query.keeps is not None:
             is_left_out = incoming.is_insertion & ~flags(event_rows.columns[-1])
             row_count -= int(np.count_nonzero(is_left_out))
+
+        # A new event ends where a revision of the same batch says, if there is one.
         new_events: list[StretchTable] = []
         places = plain.inserting_rows
         if len(places):
@@ -152,7 +156,7 @@ class Revisions(RowAdmission[EventStore]):
         )
 
     def _single_events(self, single: SingleChanges, schema: pa.Schema) -> list[StretchTable]:
-        """Return the new events of rows that were admitted one by one, as one table of stretches, or none."""
+        """Return the new events of rows that were admitted one by one: one table of stretches, or no table."""
         if not single.new_events:
             return []
         events = [event for _, event in single.new_events]
@@ -199,7 +203,7 @@ def _change_live_events(store: EventStore, plain: PlainChanges, single: SingleCh
         them: they are inserted again, with their new payload.
     """
     live = store.live
-    single_moves = np.array(single.moved_ends, np.int64).reshape(-1, 2)
+    single_moves = np.array(single.moved_ends, np.int64).reshape(-1, 2)  # a place and an end in each row
     moved_places = np.concatenate([plain.moved_places, single_moves[:, 0]])
     deleted_places = np.concatenate([plain.deleted_places, np.array(single.deleted_places, np.int64)])
     changed_tables: list[StretchTable] = []

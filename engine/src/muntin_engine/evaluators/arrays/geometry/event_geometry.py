@@ -87,6 +87,7 @@ class EventGeometry(WindowGeometry[EventStore]):
         store.results.forget(watermark)
         if len(events):
             store.schema = events.parts[ROWS].shared_table.schema
+            # Events that have ended are added, too: `forget_ended` merges those that open windows need.
             is_deleted = events.high <= events.parts[START].array  # a deleted event ends where it starts
             self.add(store, [events.where(~is_deleted)])
             self.forget_ended(store, watermark)
@@ -105,7 +106,9 @@ class EventGeometry(WindowGeometry[EventStore]):
         inputs = [column.combine_chunks() for column in payload_columns]
         starts = events.parts[START].array
         event_rows = RowsToLift(bucket_count=1, starts=starts, ends=events.high, keys=keys, inputs=inputs)
-        components = row_parts(self._components.forms, event_rows, np.arange(len(events)), events.high)
+        components = row_parts(
+            self._components.forms, event_rows, order=np.arange(len(events)), stretch_ends=events.high
+        )
         store.live.add(replace(events, parts={**events.parts, **components}))
 
     def completed(
@@ -114,7 +117,7 @@ class EventGeometry(WindowGeometry[EventStore]):
         """Yield the windows with members that the progress has completed."""
         for windows in self.completed_windows(store, previous, progress):
             if len(windows):
-                yield ResultWindows(0, windows, store.keys.take(windows.keys))
+                yield ResultWindows(place=0, windows=windows, keys=store.keys.take(windows.keys))
 
     def forget(self, store: EventStore, previous: InputsProgress, progress: InputsProgress) -> None:
         """Drop the events that no row may revise any more and no open window needs."""
@@ -125,10 +128,11 @@ class EventGeometry(WindowGeometry[EventStore]):
         """Write the events and the results that a batch changed, and the rows that wait."""
         log = state.log
         watermark = progress.least.watermark
-        serial = log.serial + 1
+        serial = log.serial + 1  # records of one batch have one number, larger than that of all records before
         entries: list[Entry] = []
         if store.changed_events is not None:
-            # An event that is over needs no record, unless the log has an earlier record of it: that would count again.
+            # An event that is over needs no record, unless the log may have an earlier record of it: then that one
+            # would be its last, and would count again.
             events = store.changed_events.events
             needs_no_record = self.are_over(store, events, watermark) & ~store.changed_events.are_stored
             entries += store.write_batch(events.where(~needs_no_record), serial)
@@ -137,8 +141,9 @@ class EventGeometry(WindowGeometry[EventStore]):
         store.changed_events = None
         store.changed_results = EMPTY
 
-        # Results are complete if their windows end at the watermark or before: their entries die. Entries of events
-        # last up to `INFINITY`, and outlive every watermark.
+        # A result is final once its window ends at the watermark or before it. So an entry of results dies if its last
+        # window ends before the tick after the watermark. An entry of events ends at `INFINITY`, and never dies: the
+        # minimum keeps that tick from passing `INFINITY` when the stream is closed.
         first_live = min(watermark, INFINITY - 1) + 1
         log.forget(first_live)
         log.append(entries)
@@ -162,7 +167,14 @@ class EventGeometry(WindowGeometry[EventStore]):
         return events.where(~is_deleted & ~self.are_over(store, events, watermark))
 
     def _all_entries(self, store: EventStore, log: StateLog, serial: int, watermark: int) -> list[Entry]:
-        """Encode all events and results of the store, to write the log anew."""
+        """Encode all events and results of the store, to write the log anew.
+
+        Args:
+            store: The store.
+            log: The log as it is.
+            serial: The number of the batch.
+            watermark: The watermark.
+        """
         if store.ended.rows:
             # Open windows need events that have ended: their rows are in the log alone.
             events = self.present_events(store, log.read(), watermark)
@@ -200,27 +212,27 @@ class EventGridGeometry(EventGeometry):
         windows = self.grid.windows
         first = self.first_open(previous)
         still_open = windows.first_open(progress.least.watermark)
-        last = min(still_open, windows.first_unbegun(progress.least.horizon))
-        yield from self.windows_between(store, first, last)
+        stop = min(still_open, windows.first_unbegun(progress.least.horizon))
+        yield from self.windows_between(store, first, stop)
 
     def windows_between(
-        self, store: EventStore, first: int, last: int, key_mask: BoolArray | None = None
+        self, store: EventStore, first: int, stop: int, key_mask: BoolArray | None = None
     ) -> Iterator[StretchTable]:
-        """Yield the windows with members from `first` up to but not including `last`.
+        """Yield the windows with members from `first` up to but not including `stop`.
 
         Args:
             store: The store.
             first: The number of a window, or `-NEVER`, which is before all others.
-            last: The number of a window, or `NEVER`, which is after all others.
+            stop: The number of a window, or `NEVER`, which is after all others.
             key_mask: For each code of a key whether its windows are yielded; None if those of all keys are.
         """
-        if last > first:
+        if stop > first:
             # Live events become runs anew for each call: a revision may still move their ends.
-            live_runs = self._runs(store.live.members(), first, last)
-            yield from windows_of_pieces(self.grid, [*store.ended.tables, live_runs], first, last, key_mask)
+            live_runs = self._runs(store.live.members(), first, stop)
+            yield from windows_of_pieces(self.grid, [*store.ended.tables, live_runs], first, stop, key_mask)
 
     def first_open(self, progress: InputsProgress) -> int:
-        """Return the first open window."""
+        """Return the number of the first open window."""
         return self.grid.windows.first_open(progress.least.watermark)
 
     def forget_ended(self, store: EventStore, watermark: int) -> None:
@@ -232,9 +244,9 @@ class EventGridGeometry(EventGeometry):
         first_live = self.grid.first_live(first_open)
         has_ended = ends_before(store.live.held.high, watermark)
         if has_ended.any():
-            runs = self._runs(store.live.members(has_ended), first_open, INFINITY)
+            runs = self._runs(store.live.members(has_ended), first_open, stop=INFINITY)
             if len(runs):
-                # Cut off slices that no open window needs: so more events have the same run, and merge.
+                # Slices that no open window needs are cut off. Then more events have the same run, and are merged.
                 live_runs = replace(runs, low=np.maximum(runs.low, first_live))
                 merged_runs = self._components.merge_alike([live_runs], store.keys)
                 add_piece(store.ended, merged_runs, self._components, store.keys)
@@ -255,7 +267,13 @@ class EventGridGeometry(EventGeometry):
         return output_watermark([self.grid], progress.least.watermark, at_end=self._at_end)
 
     def _runs(self, events: StretchTable, first: int, stop: int) -> StretchTable:
-        """Return the range of slices of each event that is in a window from `first` up to but not including `stop`."""
+        """Turn events into the ranges of slices that they overlap; drop those in no window from `first` up to `stop`.
+
+        Args:
+            events: The events, as stretches of ticks.
+            first: The number of the first window.
+            stop: The number after that of the last window.
+        """
         first_slices, last_slices = slices_of(self.grid, events.low, events.high)
         runs = events.moved(first_slices, last_slices)
         return runs.where(self._are_in_windows(runs.low, runs.high, first, stop))
@@ -290,12 +308,12 @@ class EventSnapshotGeometry(EventGeometry):
         self, store: EventStore, previous: InputsProgress, progress: InputsProgress
     ) -> Iterator[StretchTable]:
         """Yield the snapshots that end at the previous watermark or later, and before the present one."""
-        first = previous.least.watermark
-        last = progress.least.watermark
+        previous_watermark = previous.least.watermark
+        watermark = progress.least.watermark
         members = store.live.members()
-        if not len(members) or first >= last:
+        if not len(members) or previous_watermark >= watermark:
             return
-        snapshots = snapshots_of(members, first, last)
+        snapshots = snapshots_of(members, previous_watermark, watermark)
         if self._at_end:  # a snapshot without an end has no point there
             snapshots = snapshots.where(snapshots.high < INFINITY)
         yield snapshots
@@ -314,13 +332,14 @@ class EventSnapshotGeometry(EventGeometry):
         live.keep(~ends_before(live.held.high, watermark))
 
     def are_over(self, store: EventStore, events: StretchTable, watermark: int) -> BoolArray:
-        """Return for each event whether it has ended, unless an open snapshot starts where it ended."""
+        """Return for each event whether it has ended, and no open snapshot starts where it ended; see `are_past`."""
         return are_past(events, store.live.members(), watermark)
 
     def first_start(self, store: EventStore) -> int:
-        """Return the least start of an open snapshot with an event."""
-        members: IntArray = store.live.members().low
-        return int(members.min(initial=INFINITY))
+        """Return the least start of an open snapshot with an event; `INFINITY` if there is none."""
+        # Events that have ended are gone, and others are cut: the first open snapshot starts with one of them.
+        starts: IntArray = store.live.members().low
+        return int(starts.min(initial=INFINITY))
 
     def output_watermark(self, progress: InputsProgress, first_start: int) -> int:
         """Return the output watermark of windows that follow events."""

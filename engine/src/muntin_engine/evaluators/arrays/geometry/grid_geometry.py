@@ -34,14 +34,14 @@ class WindowRange(NamedTuple):
     """Neighbouring windows of one specification.
 
     Attributes:
-        place: The specification.
-        first: The first of them.
-        last: The one after the last.
+        place: The place of the specification among those of the query.
+        first: The number of the first window.
+        stop: The number after that of the last window.
     """
 
     place: int
     first: int
-    last: int
+    stop: int
 
 
 class GridGeometry(StretchGeometry):
@@ -95,25 +95,29 @@ class GridGeometry(StretchGeometry):
         self, store: StretchStore, previous: InputsProgress, progress: InputsProgress
     ) -> Iterator[ResultWindows]:
         """Yield the windows of each specification that were open before the batch, and are complete after it."""
-        for place, first, last in self._completed_ranges(previous, progress):
-            if store.sliding:
-                yield from self._slide(store, store.sliding[place], first, last)
+        for place, first, stop in self._completed_ranges(previous, progress):
+            if store.sliding:  # each specification has a maker of windows, which goes on from window to window
+                yield from self._slide(store, store.sliding[place], first, stop)
                 continue
-            for windows in windows_of_pieces(self._grids[place], store.stretches.tables, first, last):
+            for windows in windows_of_pieces(self._grids[place], store.stretches.tables, first, stop):
                 yield self.window_results(store, place, windows)
 
-    def _slide(self, store: StretchStore, windows: SlidingWindows, first: int, last: int) -> Iterator[ResultWindows]:
-        """Yield the windows from `first` up to but not including `last` where windows slide.
+    def _slide(self, store: StretchStore, windows: SlidingWindows, first: int, stop: int) -> Iterator[ResultWindows]:
+        """Yield the windows from `first` up to but not including `stop`, each made from the window before it.
 
-        Each is made of the window before it and of the slices that enter it.
+        Args:
+            store: The store, with the slices that enter these windows.
+            windows: The maker of the windows, which has the state of the window before `first`.
+            first: The number of the first window.
+            stop: The number after that of the last window.
         """
-        first_slice, slice_stop = windows.entering(first, last)
+        first_slice, slice_stop = windows.entering(first, stop)
         slices = settle(store.stretches, first_slice, slice_stop, self.values, store.keys)
         if slices is not None:
             # Other specifications may have windows over slices that are in a gap of this one.
-            slices = slices.where(in_windows([windows.grid], slices.low, slices.low))
-            slices = self.values.of_slices(slices)
-        yield from windows.close(slices, first, last)
+            is_in_window = in_windows([windows.grid], firsts=slices.low, lasts=slices.low)
+            slices = self.values.of_slices(slices.where(is_in_window))
+        yield from windows.close(slices, first, stop)
 
     def forget(self, store: StretchStore, previous: InputsProgress, progress: InputsProgress) -> None:
         """Drop the slices that are part of no open window."""
@@ -150,12 +154,15 @@ class GridGeometry(StretchGeometry):
         """
         tables: list[StretchTable] = []
         for stretches in rows:
-            in_a_window = stretches.where(in_windows(self._grids, stretches.low, stretches.high))
+            is_in_window = in_windows(self._grids, firsts=stretches.low, lasts=stretches.high)
+            in_a_window = stretches.where(is_in_window)
             if len(in_a_window):
                 tables.append(in_a_window)
         if not tables:
             return None
-        return tables[0] if len(tables) == 1 else self.values.merge_alike(tables, keys)
+        if len(tables) == 1:
+            return tables[0]  # the stretches of one blob were merged by the map task
+        return self.values.merge_alike(tables, keys)
 
     def _completed_ranges(self, previous: InputsProgress, progress: InputsProgress) -> Iterator[WindowRange]:
         """Yield the range of the windows of each specification that the progress completes.
@@ -167,9 +174,10 @@ class GridGeometry(StretchGeometry):
         previous_first_open = self.stage(previous)
         first_open = self.stage(progress)
         for place, grid in enumerate(self._grids):
-            last = min(first_open[place], grid.windows.first_unbegun(horizon))
-            if last > previous_first_open[place]:
-                yield WindowRange(place, previous_first_open[place], last)
+            first = previous_first_open[place]
+            stop = min(first_open[place], grid.windows.first_unbegun(horizon))
+            if stop > first:
+                yield WindowRange(place, first, stop)
 
     def _compact(self, store: StretchStore, log: StateLog, first_live: int, progress: InputsProgress) -> None:
         """Merge log entries where there are many."""
@@ -212,7 +220,7 @@ class GrowingGeometry(GridGeometry):
     def merge_entries(
         self, store: StretchStore, entries: Sequence[LogEntry], first_live: int, progress: InputsProgress
     ) -> list[Entry]:
-        """Merge log entries into as few as possible, upgrading them; slices of complete windows become one by key."""
+        """Merge log entries into as few as possible, upgrading them; a key's slices of complete windows become one."""
         first_open = self._first_open(progress)
         tables: list[StretchTable] = []
         for stretches in store.codec.read_stretches(entries):
@@ -222,7 +230,8 @@ class GrowingGeometry(GridGeometry):
 
     def _compact(self, store: StretchStore, log: StateLog, first_live: int, progress: InputsProgress) -> None:
         """Write the log anew once more than half of it is garbage; otherwise merge entries where there are many."""
-        # The log has doubled since it was last written anew, besides a few bytes that are not worth it.
+        # The log is written anew once it has doubled since the last time, and has `MOST_DEAD` bytes more: fewer are not
+        # worth it.
         if log.size > 2 * store.rewritten_bytes + MOST_DEAD:
             log.rewrite(self.merge_entries(store, log.read(), first_live, progress))
             store.rewritten_bytes = log.size
@@ -240,19 +249,19 @@ def first_open_windows(grids: Sequence[SliceGrid], progress: InputsProgress) -> 
 
 
 def windows_of_pieces(
-    grid: SliceGrid, pieces: Sequence[StretchTable], first: int, last: int, key_mask: BoolArray | None = None
+    grid: SliceGrid, pieces: Sequence[StretchTable], first: int, stop: int, key_mask: BoolArray | None = None
 ) -> Iterator[StretchTable]:
-    """Yield the windows from `first` up to but not including `last` that have rows, from start to end in ticks.
+    """Yield the windows from `first` up to but not including `stop` that have rows, from start to end in ticks.
 
     Args:
         grid: The slices.
         pieces: Runs of slices, each in the order of its first slices.
         first: The number of a window, or `-NEVER`, which is before all others.
-        last: The number of a window, or `NEVER`, which is after all others.
+        stop: The number of a window, or `NEVER`, which is after all others.
         key_mask: For each code of a key whether its windows are yielded; None if those of all keys are.
     """
     first_slice = grid.start_of(first)
-    slice_stop = grid.first_legal(last)  # the slice after the last one of window `last - 1`
+    slice_stop = grid.first_legal(stop)  # the slice after the last one of window `stop - 1`
     overlapping_parts: list[StretchTable] = []
     for piece in pieces:
         overlapping = between(piece, first_slice, slice_stop)
@@ -263,7 +272,7 @@ def windows_of_pieces(
     if not overlapping_parts:
         return
 
-    for windows in close_windows(grid, concat(overlapping_parts), first, last):
+    for windows in close_windows(grid, concat(overlapping_parts), first, stop):
         starts, ends = in_ticks(grid.windows, windows.low)
         window_ticks = windows.moved(starts, ends)
         if grid.periods is not None:  # a period of a calendar may have no ticks, and then its window is empty
@@ -273,7 +282,7 @@ def windows_of_pieces(
 
 
 def add_piece(pieces: StretchPieces, piece: StretchTable, values: StretchValues, keys: KeyTable) -> None:
-    """Add the stretches of a batch as a piece, and merge pieces where there are many of a like size.
+    """Add the stretches of a batch as a piece; if there are many, merge the newest pieces that are of like size.
 
     Cost: amortised, the length of the piece times the logarithm of the number of batches.
 
@@ -305,7 +314,8 @@ def settle(pieces: StretchPieces, start: int, stop: int, values: StretchValues, 
         keys: The keys of the bucket, for errors of modules that merge.
 
     Returns:
-        The slices, which may be none; None if there are no pieces at all, and nothing tells the parts of a table.
+        The slices, which may be none; None if there are no pieces at all: then it is not known which parts a table of
+        no slices would have.
     """
     if not pieces.tables:
         return None
@@ -320,14 +330,14 @@ def settle(pieces: StretchPieces, start: int, stop: int, values: StretchValues, 
 
 
 def forget_slices(pieces: StretchPieces, first_live: int) -> None:
-    """Drop the stretches that end before the first live slice."""
+    """Drop the stretches that end before the first live slice: no open window needs them."""
     pieces.replace(*(_alive(piece, first_live) for piece in pieces.tables))
 
 
 def carry_slices(pieces: StretchPieces, first_open: int, values: StretchValues, keys: KeyTable) -> None:
     """Merge the slices before the first open window into one state for each key, where windows grow.
 
-    All these slices are part of the same open windows: see `GrowingSlices`.
+    All these slices are part of the same open windows, as windows share their start: see `GrowingSlices`.
 
     Args:
         pieces: The pieces of all slices.
@@ -345,9 +355,9 @@ def carry_slices(pieces: StretchPieces, first_open: int, values: StretchValues, 
 
 
 def carried(slices: StretchTable, first_open: int) -> StretchTable:
-    """Move slices of closed growing windows to the slice with the number of the first open window."""
+    """Move slices before the first open window to the slice that has its number; later slices stay where they are."""
     low: IntArray = np.maximum(slices.low, first_open)
-    return slices.moved(low, low)
+    return slices.moved(low=low, high=low)
 
 
 def between(piece: StretchTable, start: int, stop: int) -> StretchTable:
@@ -377,7 +387,7 @@ def _alive(piece: StretchTable, first_live: int) -> StretchTable:
     """Return the stretches of a piece that do not end before the first live slice."""
     if not piece.are_points:
         return piece.alive(first_live)
-    alive = between(piece, first_live, NEVER + 1)
+    alive = between(piece, first_live, NEVER + 1)  # no slice has a larger number than `NEVER`
     if 2 * len(alive) < len(piece):
         # A view would keep the whole piece in memory, most of which is dead: copy the live part.
         return alive.take(np.arange(len(alive)))

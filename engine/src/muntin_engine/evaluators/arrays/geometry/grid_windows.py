@@ -58,9 +58,9 @@ class _Runs(NamedTuple):
     """Stretches as runs of windows.
 
     Attributes:
-        stretches: The stretches, from the first window to the last one.
-        slices: The slice of each; None where they are no points, or windows grow.
-        grid: The slices that they lie on.
+        stretches: The stretches, each from the first to the last window that it is part of.
+        slices: The slice of each stretch; None where stretches are more than a slice each, or windows grow.
+        grid: The slices and the windows.
     """
 
     stretches: StretchTable
@@ -78,28 +78,30 @@ class _Runs(NamedTuple):
         return int((self.stretches.high - self.stretches.low + 1).sum())
 
 
-def close_windows(grid: SliceGrid, slices: StretchTable, first: int, last: int) -> Iterator[StretchTable]:
-    """Yield the windows from `first` up to but not including `last` that have rows.
+def close_windows(grid: SliceGrid, slices: StretchTable, first: int, stop: int) -> Iterator[StretchTable]:
+    """Yield the windows from `first` up to but not including `stop` that have rows.
 
     Each window is a stretch from its number to its number. Gaps on the axis, where no rows are, cost nothing.
 
     Args:
         grid: The slices.
-        slices: Stretches of slices, in any order; all end before the last window unless `last` is finite.
+        slices: Stretches of slices, in any order. A stretch without an end is allowed only if `stop` is finite: it
+            would be part of infinitely many windows.
         first: The number of a window, or `-NEVER`, which is before all others.
-        last: The number of a window, or `NEVER`, which is after all others.
+        stop: The number of a window, or `NEVER`, which is after all others.
     """
     # Each stretch of slices becomes the run of windows that it is part of, clipped to the windows asked for.
     low = np.maximum(grid.first_window(slices.low), first)
-    high = np.minimum(grid.last_window(slices.high), last - 1)
+    high = np.minimum(grid.last_window(slices.high), stop - 1)
     can_be_scanned = slices.are_points and not grid.grows  # each stretch is one slice, and windows have one size
-    runs = _Runs(slices.moved(low, high), slices.low if can_be_scanned else None, grid)
+    slice_numbers = slices.low if can_be_scanned else None
+    runs = _Runs(stretches=slices.moved(low, high), slices=slice_numbers, grid=grid)
     has_windows = low <= high
     if not has_windows.all():
         runs = runs.take(np.flatnonzero(has_windows))
 
-    if _are_windows(runs.stretches):
-        yield runs.stretches.moved(runs.stretches.low, runs.stretches.low)
+    if _are_windows(runs.stretches):  # each stretch is a window as it is
+        yield runs.stretches.moved(low=runs.stretches.low, high=runs.stretches.low)
     elif len(runs.stretches):
         yield from _close_without_gaps(runs)
 
@@ -126,6 +128,7 @@ def _close_without_gaps(runs: _Runs) -> Iterator[StretchTable]:
     low = runs.stretches.low - shift
     high = runs.stretches.high - shift
     if runs.slices is not None:
+        # Slices are numbered anew with the windows, so that window 0 begins with slice 0.
         runs = runs._replace(slices=runs.slices - runs.grid.runs.start(shift))
 
     # Tables stay small by taking a limited number of windows at a time, which again are numbered from 0.
@@ -140,7 +143,7 @@ def _close_without_gaps(runs: _Runs) -> Iterator[StretchTable]:
             part = part._replace(slices=part.slices - begin * runs.grid.stride)
         for windows in _close_by_keys(part, end - begin):
             numbers = occupied.numbers_of(windows.low + begin)
-            yield windows.moved(numbers, numbers)
+            yield windows.moved(low=numbers, high=numbers)
 
 
 class _OccupiedParts(NamedTuple):
@@ -161,7 +164,10 @@ class _OccupiedParts(NamedTuple):
         """Find the parts: a gap lies where a stretch begins after all stretches before it have ended."""
         low = stretches.low
         is_ordered = (low[1:] >= low[:-1]).all()
-        order = slice(None) if is_ordered else stable_order(*number(low))
+        order: IntArray | slice = slice(None)
+        if not is_ordered:
+            codes, code_limit = number(low)
+            order = stable_order(codes, code_limit)
         ascending = low[order]
         latest_ends = np.maximum.accumulate(stretches.high[order])
 
@@ -170,7 +176,8 @@ class _OccupiedParts(NamedTuple):
         starts = ascending[[0, *gap_places]]
         ends = latest_ends[[*(gap_places - 1), len(low) - 1]]
         lengths = ends + 1 - starts
-        return cls(starts, np.cumsum(lengths) - lengths, int(lengths.sum()))
+        places = np.cumsum(lengths) - lengths
+        return cls(starts, places, window_count=int(lengths.sum()))
 
     def shift_of(self, windows: IntArray) -> IntArray:
         """Return what has to be subtracted from each window to get its place on the axis without gaps.
@@ -196,22 +203,29 @@ def _close_by_keys(runs: _Runs, count: int) -> Iterator[StretchTable]:
     """Yield the windows from 0 up to but not including `count`, a limited number of keys at a time.
 
     Limiting the keys keeps each table small.
+
+    Args:
+        runs: The stretches, which lie between these windows.
+        count: The number of windows.
     """
     stretches = runs.stretches
     keys, key_places = distinct(stretches.keys)
     values = stretches.parts.values()
 
-    # There are two ways. A table has a row for each window, or, if values are scanned, for each slice.
+    # There are two ways: a table, and expansion. A table has a row for each window, or, if values are scanned, for each
+    # slice of all windows.
     table_rows = count
     if runs.slices is not None and not all(part.is_summed for part in values):
         table_rows = (count - 1) * runs.grid.stride + runs.grid.slices
     cells = table_rows * len(keys)
+
     # Expansion merges each stretch into each of its windows. It is taken if each stretch has one window, if it is the
     # cheaper way, or if values are lists of rows, which have no cell of a fixed size.
     window_count = runs.window_count
     expands = window_count == len(stretches) or cells > _EXPANDING * window_count
     expands = expands or any(part.is_collected for part in values)
 
+    # So many keys are taken at a time that a table has about `MOST_CELLS` cells, or an expansion so many stretches.
     cost = window_count if expands else cells
     keys_at_a_time = max(1, MOST_CELLS * len(keys) // max(cost, 1))
     for start in range(0, len(keys), keys_at_a_time):
@@ -249,11 +263,12 @@ def _expanded(runs: _Runs, keys: IntArray, count: int) -> StretchTable:
 
     # Then those of one window and key, which have one code, are merged.
     codes, size = compress(windows * len(keys) + stretches.keys, product(count, len(keys)))
-    if size == len(codes) and (codes[1:] > codes[:-1]).all():  # all codes differ: nothing is merged
-        return stretches.moved(windows, windows).with_keys(keys[stretches.keys])
+    # If all codes differ, and are in their order already, nothing is merged or sorted.
+    if size == len(codes) and (codes[1:] > codes[:-1]).all():
+        return stretches.moved(low=windows, high=windows).with_keys(keys[stretches.keys])
     first = first_places(codes, size)
     numbers = windows[first]
-    return stretches.reduce(Groups(codes, keys[stretches.keys[first]], numbers, numbers))
+    return stretches.reduce(Groups(codes, keys=keys[stretches.keys[first]], low=numbers, high=numbers))
 
 
 def _windows_of_table(runs: _Runs, keys: IntArray, count: int) -> StretchTable:
@@ -270,21 +285,21 @@ def _windows_of_table(runs: _Runs, keys: IntArray, count: int) -> StretchTable:
         if values.is_summed:  # added where a stretch begins, and subtracted where it has ended
             parts[part] = values.running(table)
         else:
-            parts[part] = values.through(table.merged, table.most)
+            parts[part] = values.through(table.merged, table.most_values)
 
     # The table lies row by row: the place of a cell is that of its window, times the number of keys, plus its key.
     numbers = table.places // len(keys)
     window_keys = keys[table.places % len(keys)]
-    return StretchTable(window_keys, numbers, numbers, table.weight, parts)
+    return StretchTable(window_keys, low=numbers, high=numbers, weight=table.weight, parts=parts)
 
 
 class _Table:
-    """A table of windows by keys, of which the cells with rows are read.
+    """A table of windows by keys. What it computes, it returns for the cells that have rows, and for no others.
 
     Attributes:
-        most: The greatest number of values in a sum.
+        most_values: The greatest number of values in a sum.
         places: The places of the cells with rows.
-        weight: The numbers of rows of these.
+        weight: The number of rows of each of these cells.
     """
 
     def __init__(self, runs: _Runs, keys: int, count: int) -> None:
@@ -305,32 +320,54 @@ class _Table:
         """The places of the stretches that end before the last window of the table."""
         self._cells_after = (stretches.high[self._ended] + 1) * keys + stretches.keys[self._ended]
         """The cell after the last window of each of these."""
-        self.most = int(np.bincount(stretches.keys).max())
+        self.most_values = int(np.bincount(stretches.keys).max())  # a sum has at most all values of one key
         weight = self._running(stretches.weight.astype(np.int64))
         self.places: IntArray = np.flatnonzero(weight)
         self.weight: IntArray = weight[self.places]
 
     def sums(self, values: Array) -> Array:
-        """Return for each cell with rows the sum of the values whose stretches hold it."""
+        """Return for each cell with rows the sum of the values of the stretches that include its window.
+
+        Args:
+            values: The value of each stretch, a number or an array of numbers.
+        """
         return self._running(values)[self.places]
 
     def merged(self, component: Component, values: Array) -> Array:
-        """Return for each cell with rows the merge of the values whose stretches hold it; nothing is subtracted."""
+        """Return for each cell with rows the merge of the values of the stretches that include its window.
+
+        Nothing is subtracted.
+
+        Args:
+            component: The component that the values are of; not `COLLECT`.
+            values: The value of each stretch.
+        """
         stretches, slices, grid = self._runs
         keys = self._keys
         count = self._count
         if slices is None:  # stretches are runs of windows
-            table = cover(component, stretches.low, stretches.high, stretches.keys, values, (count, keys))
+            table = cover(
+                component,
+                lows=stretches.low,
+                highs=stretches.high,
+                keys=stretches.keys,
+                values=values,
+                shape=(count, keys),
+            )
         else:
             # Stretches are slices. The first window begins with slice 0; each further one begins `stride` slices later.
             slice_count = (count - 1) * grid.stride + grid.slices
             cells = reduce_codes(component, slices * keys + stretches.keys, slice_count * keys, values)
             by_slice = cells.reshape(slice_count, keys, *component.shape)
-            table = scan_windows(component, by_slice, grid.slices, grid.stride, count)
+            table = scan_windows(component, by_slice, slices=grid.slices, stride=grid.stride, count=count)
         return table.reshape(-1, *component.shape)[self.places]
 
     def _running(self, values: Array) -> Array:
-        """Return the sum in each cell: a value is added where its run begins, and subtracted after its end."""
+        """Return for each cell of the table the sum of the values of the stretches that include its window.
+
+        A value is added at the first window of its stretch, and subtracted at the window after its last one. Then each
+        window gets the sum of all that was added and subtracted up to it.
+        """
         cells = np.zeros((self._count * self._keys, *values.shape[1:]), values.dtype)
         np.add.at(cells, self._first_cells, values)
         np.subtract.at(cells, self._cells_after, values[self._ended])
@@ -364,17 +401,23 @@ def scan_windows(component: Component, table: Array, slices: int, stride: int, c
 
     # A window that is no block is the end of one block and the beginning of the next.
     starts = np.arange(count) * stride
-    windows = forwards[starts + slices - 1]
+    windows = forwards[starts + slices - 1]  # up to the last slice of each window, from the start of its block
     is_across = starts % slices != 0
     windows[is_across] = merge_cells(component, backwards[starts[is_across]], windows[is_across])
     return windows
 
 
 def merge_cells(component: Component, first: Array, second: Array) -> Array:
-    """Merge two tables of one shape, cell by cell."""
+    """Merge two tables of one shape, cell by cell.
+
+    Args:
+        component: The component that the cells hold.
+        first: The values that come first, in case the order matters to a module's own function.
+        second: The values that are merged into them.
+    """
     if component.merge is not Merge.CUSTOM:
         return merger(component)(first, second)
-    # A module's own function gets values along one axis.
+    # A module's own function gets values along one axis: the cells of the table become one row.
     flat = (-1, *component.shape)
     return merge(component, first.reshape(flat), second.reshape(flat)).reshape(first.shape)
 
@@ -390,6 +433,8 @@ def _running(component: Component, blocks: Array) -> Array:
         if component.merge is not Merge.CUSTOM and blocks[:, 0].size < _NARROW:
             running: Array = merger(component).accumulate(blocks, axis=1)  # type: ignore[attr-defined]  # a ufunc
             return running
+
+        # Wider blocks, and a module's own function, go place by place, in all blocks at once.
         running = np.array(blocks)
         for place in range(1, running.shape[1]):
             running[:, place] = merge_cells(component, running[:, place - 1], running[:, place])
@@ -415,7 +460,7 @@ def cover(
 
     # From the leaves of the tree up: a value goes into the blocks that its range is cut into, level by level. Blocks of
     # the first level are windows; two neighbours make a block of the next level.
-    levels = []
+    levels: list[Array] = []  # a table of blocks by keys for each level
     starts = lows.copy()
     stops = highs + 1
     block_count = window_count
@@ -427,13 +472,14 @@ def cover(
             cells = reduce_codes(component, codes, block_count * key_count, values[cut.ranges])
         levels.append(cells.reshape(block_count, key_count, *component.shape))
 
-        # What is left of each range is even, and goes up in blocks of the next level, until no range is left.
+        # What is left of a range starts and stops at even blocks, so it is made of whole blocks of the next level. The
+        # levels end when no range has anything left.
         starts = (starts + 1) >> 1
         stops = stops >> 1
         has_ranges = (starts < stops).any()
         block_count = (block_count + 1) >> 1 if has_ranges else 0
 
-    # From the root down: each block gives what it has to its halves.
+    # From the root down: each block gives what it has to its halves. The last block of a level may have one half alone.
     table = levels.pop()
     while levels:
         halves = levels.pop()

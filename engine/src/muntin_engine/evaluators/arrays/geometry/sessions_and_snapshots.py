@@ -33,7 +33,7 @@ def sessions_of(stretches: StretchTable) -> Groups:
     latest_ends = ends
     are_in_order = (is_other_key[1:] | (ends[1:] >= ends[:-1])).all()
     if not are_in_order:
-        latest_ends = _running_maximum(ends, np.cumsum(is_other_key) - 1)
+        latest_ends = _running_maximum(ends, groups=np.cumsum(is_other_key) - 1)
 
     # A session begins with a key, and where a stretch starts after all earlier ones of its key have ended.
     is_first = is_other_key
@@ -62,6 +62,7 @@ def _running_maximum(values: IntArray, groups: IntArray) -> IntArray:
     """
     if not len(values):
         return values
+    # One running maximum over all groups is enough if each group is shifted above the one before.
     least = int(values.min())
     span = int(values.max()) - least + 1
     if span * (int(groups[-1]) + 1) < LARGEST_CODE:
@@ -84,28 +85,28 @@ class Edges:
     Cost: a sort of the edges, and for each number of a partial state a few passes over them.
 
     Attributes:
-        most: The greatest number of values in a sum.
+        most_values: The greatest number of values in a sum.
         keys: The key of each snapshot.
         starts: Its start.
         ends: Its end.
     """
 
-    def __init__(self, events: StretchTable, first: int, last: int) -> None:
-        """Find the snapshots that end at the watermark `first` or later, and before the watermark `last`.
+    def __init__(self, events: StretchTable, previous_watermark: int, watermark: int) -> None:
+        """Find the snapshots that end at the previous watermark or later, and before the present one.
 
         Args:
-            events: The events that do not end before `first`. An event that began before `first` was cut by
+            events: The events that do not end before the previous watermark. An event that began before it was cut by
                 `cut_starts`: it begins with the first open snapshot of its key.
-            first: A watermark.
-            last: A later watermark.
+            previous_watermark: The watermark before the micro-batch.
+            watermark: The watermark after it, which is later.
         """
         # Each event has an edge at its start, and one at its end if it has ended: first all starts, then all ends.
-        self._begun = np.flatnonzero(ends_before(events.low, last))
-        self._ended = np.flatnonzero(ends_before(events.high, last))
+        self._begun = np.flatnonzero(ends_before(events.low, watermark))
+        self._ended = np.flatnonzero(ends_before(events.high, watermark))
         keys = np.concatenate([events.keys[self._begun], events.keys[self._ended]])
         ticks = np.concatenate([events.low[self._begun], events.high[self._ended]])
         self._order = by_key_and_start(keys, ticks)
-        self.most = max(1, len(keys))
+        self.most_values = max(1, len(keys))  # totals run over all edges
         keys = keys[self._order]
         ticks = ticks[self._order]
 
@@ -117,12 +118,14 @@ class Edges:
         starts = boundaries[:-1]
         ends = boundaries[1:]
         is_of_one_key = ~is_other_key[ends]
-        snapshots = np.flatnonzero(is_of_one_key & (ticks[ends] >= first))
+        snapshots = np.flatnonzero(is_of_one_key & (ticks[ends] >= previous_watermark))
 
         self._last_start_edges = ends[snapshots] - 1
         """For each snapshot the place of the last edge at its start."""
         self._key_firsts = np.flatnonzero(is_other_key)
-        self._first_key_edges = self._key_firsts[(np.cumsum(is_other_key) - 1)[self._last_start_edges]]
+        """For each key the place of its first edge."""
+        key_of_edge = np.cumsum(is_other_key) - 1
+        self._first_key_edges = self._key_firsts[key_of_edge[self._last_start_edges]]
         """For each snapshot the place of the first edge of its key."""
         self.keys: IntArray = keys[self._last_start_edges]
         self.starts: IntArray = ticks[starts[snapshots]]
@@ -170,24 +173,28 @@ class Edges:
         end_edges[ended_places] = edge_places[len(self._begun) :]
 
         # An event covers the snapshots that start from its start edge up to its end edge.
-        first = np.searchsorted(self._last_start_edges, start_edges)
-        last = np.searchsorted(self._last_start_edges, end_edges)
-        owners, within = expanded(last - first)
-        return Shares(self._begun[owners], first[owners] + within, len(self._last_start_edges))
+        first_snapshots = np.searchsorted(self._last_start_edges, start_edges)
+        snapshot_stops = np.searchsorted(self._last_start_edges, end_edges)
+        owners, within = expanded(snapshot_stops - first_snapshots)
+        return Shares(
+            stretches=self._begun[owners],
+            places=first_snapshots[owners] + within,
+            place_count=len(self._last_start_edges),
+        )
 
 
-def snapshots_of(events: StretchTable, first: int, last: int) -> StretchTable:
-    """Return the snapshots that have an event, and that end at the watermark `first` or later, and before `last`.
+def snapshots_of(events: StretchTable, previous_watermark: int, watermark: int) -> StretchTable:
+    """Return the snapshots with an event that end at the previous watermark or later, and before the present one.
 
     Args:
-        events: The events that do not end before `first`, cut by `cut_starts` at that watermark.
-        first: The watermark before the micro-batch.
-        last: The watermark after it.
+        events: The events that do not end before the previous watermark, cut there by `cut_starts`.
+        previous_watermark: The watermark before the micro-batch.
+        watermark: The watermark after it.
 
     Returns:
         The snapshots as stretches with their merged partial states, by key and in their order.
     """
-    edges = Edges(events, first, last)
+    edges = Edges(events, previous_watermark, watermark)
     event_counts = edges.sums(events.weight.astype(np.int64))
     places = np.flatnonzero(event_counts)
     edges.keep(places)
@@ -196,14 +203,18 @@ def snapshots_of(events: StretchTable, first: int, last: int) -> StretchTable:
 
 
 def are_past(events: StretchTable, live: StretchTable, watermark: int) -> BoolArray:
-    """Return for each event whether it has ended, unless an open snapshot starts where it ended.
+    """Return for each event whether it has ended, and no open snapshot starts where it ended.
+
+    An event at whose end an open snapshot starts is still needed: when a log is read, events are cut anew, and the cut
+    is found by that end.
 
     Args:
         events: The events.
         live: The live events, cut at the watermark.
         watermark: The watermark.
     """
-    # Live events that began before the watermark are cut at the start of the first open snapshot of their key.
+    # Live events that began before the watermark are cut at the start of the first open snapshot of their key: so one
+    # of them tells where it starts.
     largest_key = int(max(events.keys.max(initial=-1), live.keys.max(initial=-1)))
     snapshot_starts = np.full(largest_key + 1, EARLIEST)
     is_begun = ends_before(live.low, watermark)

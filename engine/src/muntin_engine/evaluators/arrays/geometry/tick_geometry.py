@@ -45,8 +45,8 @@ class TickGeometry(StretchGeometry):
         """Join the stretches of several tables to one table; values of the first table may be changed in place."""
 
     @abstractmethod
-    def ended(self, live_stretches: StretchTable, first: int, last: int) -> StretchTable:
-        """Return the windows that end at the watermark `first` or later, and before the watermark `last`."""
+    def ended(self, live_stretches: StretchTable, previous_watermark: int, watermark: int) -> StretchTable:
+        """Return the windows that end at the previous watermark or later, and before the present one."""
 
     @abstractmethod
     def without_ended(self, live_stretches: StretchTable, watermark: int) -> StretchTable:
@@ -63,7 +63,7 @@ class TickGeometry(StretchGeometry):
         """
 
     def lift(self, rows: RowsToLift) -> Iterator[BucketBlob]:
-        """Yield the stretch of each row for each bucket."""
+        """Yield for each bucket the stretches of its rows, one for each row."""
         return self.values.lift_each(rows)
 
     def stage(self, progress: InputsProgress) -> int:
@@ -78,7 +78,7 @@ class TickGeometry(StretchGeometry):
         """Read the stretches of the log that open windows need."""
         del cells
         store.stretches.replace(*store.codec.read_stretches(entries))
-        # An entry stays in the log until the last of its stretches has ended.
+        # An entry stays in the log until the last of its stretches has ended: others of its stretches may have ended.
         self._drop_ended(store, progress.least.watermark)
 
     def completed(
@@ -92,7 +92,7 @@ class TickGeometry(StretchGeometry):
         if self._at_end:  # a window without an end has no point there
             windows = windows.where(windows.high < INFINITY)
         if len(windows):
-            yield self.window_results(store, 0, windows)
+            yield self.window_results(store, place=0, windows=windows)
 
     def forget(self, store: StretchStore, previous: InputsProgress, progress: InputsProgress) -> None:
         """Drop the stretches that end before the watermark, if it has moved."""
@@ -104,6 +104,7 @@ class TickGeometry(StretchGeometry):
         log = state.log
         watermark = progress.least.watermark
         unwritten = store.take_unwritten()
+        # No open window needs a stretch that ends before the first open window starts.
         log.forget(self.first_start(store))
         if unwritten is not None:
             # The stretches of the batch may have been joined to the live ones by now. Their own table still has their
@@ -122,7 +123,8 @@ class TickGeometry(StretchGeometry):
 
     def first_start(self, store: StretchStore) -> int:
         """Return the least start of an open window; `INFINITY` if there is none."""
-        return min((int(piece.low.min()) for piece in store.stretches.tables), default=INFINITY)
+        piece_starts = [int(piece.low.min()) for piece in store.stretches.tables]  # a store has no empty pieces
+        return min(piece_starts, default=INFINITY)
 
     def output_watermark(self, progress: InputsProgress, first_start: int) -> int:
         """Return the output watermark of windows that follow events."""
@@ -142,10 +144,16 @@ class TickGeometry(StretchGeometry):
             store.stretches.replace(self.without_ended(live_stretches, watermark))
 
     def _live_part(self, store: StretchStore, stretches: StretchTable, watermark: int) -> StretchTable:
-        """Select the stretches of the log that open windows need."""
+        """Select the stretches that open windows need.
+
+        Args:
+            store: The store, with the live stretches.
+            stretches: The stretches of the batch, or of log entries.
+            watermark: The watermark.
+        """
         live_stretches = self._joined(store)
         if live_stretches is None:
-            return stretches.take(slice(0, 0))
+            return stretches.take(slice(0, 0))  # no stretches, and the parts of the others
         return stretches.where(self.are_live(stretches, live_stretches, watermark))
 
     def _all_entries(self, store: StretchStore) -> list[Entry]:
@@ -171,9 +179,11 @@ class SessionGeometry(TickGeometry):
         stretches = concat(tables)
         return self.values.merge(stretches, sessions_of(stretches), keys)
 
-    def ended(self, live_stretches: StretchTable, first: int, last: int) -> StretchTable:
-        """Return the sessions that end at the watermark `first` or later, and before the watermark `last`."""
-        return live_stretches.where(ends_before(live_stretches.high, last) & ~ends_before(live_stretches.high, first))
+    def ended(self, live_stretches: StretchTable, previous_watermark: int, watermark: int) -> StretchTable:
+        """Return the sessions that end at the previous watermark or later, and before the present one."""
+        has_ended = ends_before(live_stretches.high, watermark)
+        had_ended = ends_before(live_stretches.high, previous_watermark)
+        return live_stretches.where(has_ended & ~had_ended)
 
     def without_ended(self, live_stretches: StretchTable, watermark: int) -> StretchTable:
         """Drop the sessions that end before the watermark."""
@@ -183,12 +193,11 @@ class SessionGeometry(TickGeometry):
         """Return for each of `stretches` whether it is part of a live session."""
         del watermark
         # Only keys, starts and ends matter. Without their values, tables with different parts can be put together.
-        bare_tables: list[StretchTable] = []
-        for table in (live_stretches, stretches):
-            bare_tables.append(replace(table, weight=table.low, parts={}))
-        codes = sessions_of(concat(bare_tables)).codes
+        live_ends = replace(live_stretches, parts={})
+        ends = replace(stretches, parts={})
+        codes = sessions_of(concat([live_ends, ends])).codes
 
-        # A session is live if a live stretch is part of it.
+        # A session is live if a live stretch is part of it. The codes of the live stretches come first.
         live_count = len(live_stretches)
         is_live = np.zeros(len(codes), np.bool_)
         is_live[codes[:live_count]] = True
@@ -215,11 +224,11 @@ class SnapshotGeometry(TickGeometry):
         del keys
         return concat(tables)
 
-    def ended(self, live_stretches: StretchTable, first: int, last: int) -> StretchTable:
-        """Return the snapshots that end at the watermark `first` or later, and before the watermark `last`."""
-        if first == last:
-            return live_stretches.take(slice(0, 0))
-        return snapshots_of(live_stretches, first, last)
+    def ended(self, live_stretches: StretchTable, previous_watermark: int, watermark: int) -> StretchTable:
+        """Return the snapshots that end at the previous watermark or later, and before the present one."""
+        if previous_watermark == watermark:
+            return live_stretches.take(slice(0, 0))  # no snapshots, and the parts of the others
+        return snapshots_of(live_stretches, previous_watermark, watermark)
 
     def without_ended(self, live_stretches: StretchTable, watermark: int) -> StretchTable:
         """Drop the events that end before the watermark, and cut those that begin before it.

@@ -29,7 +29,7 @@ class WindowGeometry(ABC, Generic[StoreT]):
 
     @abstractmethod
     def restore(self, store: StoreT, entries: Sequence[LogEntry], cells: Cells, progress: InputsProgress) -> None:
-        """Fill an empty store from the log.
+        """Fill an empty store from the log, with the stretches that open windows need.
 
         Args:
             store: The store.
@@ -143,7 +143,8 @@ class StretchGeometry(WindowGeometry[StretchStore]):
             windows: The windows, with merged values.
         """
         keys = store.keys.take(windows.keys)
-        return ResultWindows(place, windows, keys, self.values.results(windows, store.keys))
+        values = self.values.results(windows, store.keys)  # None of forms, whose results are computed as columns later
+        return ResultWindows(place, windows, keys, values)
 
 
 @dataclass(frozen=True, slots=True)

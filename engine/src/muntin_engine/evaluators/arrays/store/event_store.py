@@ -119,7 +119,8 @@ class EventStore(ArrayStore):
     def sizes(self) -> StateSize:
         """The numbers of keys, events and live results, and the bytes of the waiting rows."""
         waiting_bytes = len(self._stored_waiting or b"")
-        return StateSize(waiting_bytes, len(self.used_codes()), len(self), len(self.results))
+        key_count = len(self.used_codes())
+        return StateSize(bytes=waiting_bytes, keys=key_count, events=len(self), windows=len(self.results))
 
     @property
     def memory(self) -> int:
@@ -148,7 +149,7 @@ class EventStore(ArrayStore):
         """
         if tables:
             events = concat(tables)
-            are_stored = np.arange(len(events)) < len(events) - new_count
+            are_stored = np.arange(len(events)) < len(events) - new_count  # all but the last ones
             self.changed_events = ChangedEvents(events, are_stored)
 
     def restore_waiting(self, cells: Cells) -> None:
@@ -164,6 +165,8 @@ class EventStore(ArrayStore):
             waiting_bytes = self.waiting.to_bytes(self.keys, self._waiting_codec, self.schema)
         if waiting_bytes == self._stored_waiting:
             return
+
+        # None stands for no waiting rows, which have no cell.
         if waiting_bytes is None:
             cells.remove(WAITING)
         else:
@@ -189,7 +192,8 @@ class EventStore(ArrayStore):
         # retraction, of weight -1, before the result that the same batch emitted instead.
         results = results.take(np.argsort(results.weight, kind="stable"))
         if len(results):
-            # Successive results of a window differ in their ids: its key and its start tell it from others.
+            # Each result of a window has an id of its own, but they are records of one thing. So all records get the
+            # same id here: only the key and the start of the window tell one thing from another.
             same_id = np.zeros(len(results), np.int64)
             results = latest(results, same_id, results.low)
         return LastRecords(events, results)

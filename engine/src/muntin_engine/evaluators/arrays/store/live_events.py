@@ -33,7 +33,7 @@ _STEP: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
 def ids_of(column: pa.ChunkedArray) -> Array:
-    """Return ids as an array in which equal ids are equal.
+    """Return ids as an array that NumPy can compare: two entries are equal if the ids are equal in Spark.
 
     Whole numbers stay as they are. Other ids are Python objects that stand for their values.
     """
@@ -113,7 +113,9 @@ class LiveEvents:
         empty = np.empty(0, np.int64)
         self.held = EMPTY
         self._ids: Array = empty
+        """The id of each event, as `ids_of` returns it."""
         self._hashes: HashArray = np.empty(0, np.uint64)
+        """The hashes of the identities of all events, ascending."""
         self._order = empty
         """The place of the event of each hash, in the order of the hashes."""
 
@@ -182,7 +184,7 @@ class LiveEvents:
             same_hash = self._order[low[row] : high]
             searched = identities.take(np.full(len(same_hash), row))
             are_same = self._identities(same_hash).are_same(searched)
-            places[row] = max(same_hash[are_same], default=-1)  # one at most is the same
+            places[row] = max(same_hash[are_same], default=-1)  # at most one is the event that is searched for
         return places
 
     def bare(self, places: IntArray) -> StretchTable:
@@ -191,7 +193,7 @@ class LiveEvents:
         return replace(self.held, parts=parts).take(places)
 
     def end_at(self, places: IntArray, ends: IntArray) -> None:
-        """Move the ends of events."""
+        """Move the ends of the events at places."""
         high = self.held.high.copy()
         high[places] = ends
         self.held = replace(self.held, high=high)
@@ -265,7 +267,7 @@ def latest(records: StretchTable, ids: Array, starts: IntArray) -> StretchTable:
     is_last = np.ones(len(order), np.bool_)
     is_last[:-1] = hashes[order][1:] != hashes[order][:-1]
     last_places = order[is_last]
-    groups: IntArray = np.cumsum(is_last) - is_last  # the number of the groups that ended before
+    groups: IntArray = np.cumsum(is_last) - is_last  # for each sorted record, how many groups have ended before it
 
     # Different identities may have one hash. In such a group, the last record of each is found one by one.
     is_other_identity = ~identities.take(order).are_same(identities.take(last_places[groups]))

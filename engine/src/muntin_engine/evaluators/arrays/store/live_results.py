@@ -36,19 +36,19 @@ class LiveResults:
         return len(self.held)
 
     def replace(self, results: StretchTable, are_touched: BoolArray, last_id: int) -> StretchTable:
-        """Replace the results of touched keys, and return the changes: retracted results, then new ones.
+        """Replace the results of the keys whose events changed; return the changes: retracted results, then new ones.
 
         A result that is the same as before is no change, and keeps its id.
 
         Args:
-            results: All present results of touched keys, and those results of other keys that are emitted for the first
-                time.
-            are_touched: For the code of each key whether it is touched.
+            results: All results that keys with changed events have now, and of other keys those that are emitted for
+                the first time.
+            are_touched: For the code of each key whether the batch changed its events.
             last_id: The largest id of an output event so far; new results get the next ones.
         """
-        is_touched = are_touched[self.held.keys]
-        previous = self.held.take(np.flatnonzero(is_touched))
-        untouched = self.held.take(np.flatnonzero(~is_touched))
+        is_of_touched_key = are_touched[self.held.keys]
+        previous = self.held.take(np.flatnonzero(is_of_touched_key))
+        untouched = self.held.take(np.flatnonzero(~is_of_touched_key))
         is_kept, is_unchanged = _in_both(previous, results)
         retracted = previous.where(~is_kept)
 
@@ -75,13 +75,14 @@ def _in_both(previous: StretchTable, results: StretchTable) -> tuple[BoolArray, 
     """Find the results that both tables have: of the same key and window, with the same values.
 
     Returns:
-        For each of the previous results whether it is among the others; and for each of these whether it is among the
-        previous ones.
+        A mask of the previous results, and a mask of `results`: each is True for the results that are in the other
+        table, too.
     """
     if not len(previous) or not len(results):
         return np.zeros(len(previous), np.bool_), np.zeros(len(results), np.bool_)
 
-    # Each result gets a code, by its key, the start of its window and its values: equal results have one code.
+    # Each result gets a code, by its key, the start of its window and its values: equal results have one code. The
+    # parts are reduced to the values, as only the previous results have ids.
     united = concat([replace(table, parts={ROWS: table.parts[ROWS]}) for table in (previous, results)])
     columns: list[pa.Array] = []
     for column in united.parts[ROWS].table.columns:

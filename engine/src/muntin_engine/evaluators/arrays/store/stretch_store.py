@@ -57,7 +57,7 @@ class ArrayStore(ABC):
         """Replace the code of each key by `new_codes[code]`."""
 
     def close(self, state: BucketState, first_start: int = INFINITY) -> StateSize:
-        """Write the metadata, and keep the store in the cache; return the sizes of the state.
+        """Put the store into the cache, and write the metadata, with its version; return the sizes of the state.
 
         Args:
             state: The state of the bucket, whose log has been written.
@@ -68,7 +68,8 @@ class ArrayStore(ABC):
         metadata.held = self.sizes
         # Of a timer, arrays need only this field: a batch without rows gets the output watermark from it.
         metadata.timer = NO_TIMER._replace(output_watermark=first_start)
-        state.keep(self, max(self.memory, state.log.size))
+        # A store counts in the cache by its memory, and by the bytes of its log if these are more.
+        state.keep(self, size=max(self.memory, state.log.size))
         return write_metadata(state)
 
 
@@ -77,7 +78,7 @@ StoreT = TypeVar("StoreT", bound=ArrayStore)
 
 def write_metadata(state: BucketState) -> StateSize:
     """Write the metadata of a bucket, and return the sizes of its state."""
-    sizes = state.metadata.held
+    sizes = state.metadata.held  # the bytes are those of the state beside log and metadata
     return sizes._replace(bytes=sizes.bytes + state.write())
 
 

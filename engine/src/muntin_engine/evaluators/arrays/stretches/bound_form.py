@@ -107,7 +107,7 @@ class BoundForm:
             """Upgrade the states one by one; `_call` measures all of these calls together."""
             upgraded_states: list[dict[str, object]] = []
             for state in states:
-                components = form.upgrade_state(state, version)["kept"]
+                components = form.upgrade_state(state, version)["kept"]  # of a state, the values by component
                 upgraded_states.append({name: components[name] for name in self.stored})
             return upgraded_states
 
@@ -173,11 +173,12 @@ class BoundForm:
 
         Args:
             inputs: The columns that the module reads.
-            parts: The columns of a payload's parts, which of a struct are its fields.
+            parts: The columns of a payload's parts, as `_fields` returns them.
             length: The number of rows.
         """
         is_left_out = np.zeros(length, np.bool_)
         for column, reads in zip(inputs, self.reads, strict=True):
+            # A null within a struct, list or map is not in the `null_count` of the column: such a column is searched.
             if forbids_null(reads) and (column.null_count or pa.types.is_nested(column.type)):
                 is_left_out |= forbidden_nulls(column, reads)
         if self.form.skips_nulls:
@@ -187,7 +188,10 @@ class BoundForm:
         return np.flatnonzero(~is_left_out) if is_left_out.any() else None
 
     def _fields(self, columns: list[pa.Array]) -> tuple[list[pa.Array], tuple[Field, ...]]:
-        """Return the columns of a payload's parts, and the type of each; of a column of structs, those of its fields.
+        """Return the columns of a payload's parts, and the type of each part.
+
+        Usually these are the columns that the module reads. If it reads a single column of structs, the parts are the
+        fields of the struct.
 
         Args:
             columns: The columns that the module reads.
@@ -201,9 +205,15 @@ class BoundForm:
         return field_columns, struct.fields
 
     def _payloads(self, columns: Sequence[pa.Array], reads: Sequence[Field]) -> PayloadArrays:
-        """Return the payloads for `lift`: None without columns, one array, or the array of each field of a record."""
+        """Return the payloads for `lift`: None without columns, one array, or the array of each field of a record.
+
+        Args:
+            columns: The columns of a payload's parts.
+            reads: The type of each part.
+        """
         if not columns:
             return None
+        # A single column is a record, too, if the form declares a record of one field.
         if len(columns) == 1 and not isinstance(self.form.input_field().type, Struct):
             return self._array(columns[0], reads[0])
         arrays: dict[str, Array] = {}
@@ -212,11 +222,11 @@ class BoundForm:
         return arrays
 
     def _array(self, column: pa.Array, reads: Field) -> Array:
-        """Return a column as an array; a masked one for a form that sees nulls."""
+        """Return a column as an array; for a form that sees nulls, as one in which nulls are masked."""
         array = array_of(column, reads)
-        if self.form.skips_nulls:  # rows with nulls are left out
+        if self.form.skips_nulls:  # rows with nulls were left out by `_accepted`
             return array
-        return np.ma.MaskedArray(array, flags(column.is_null()))
+        return np.ma.MaskedArray(array, mask=flags(column.is_null()))
 
     def _call(self, method: str, function: Callable[[], T]) -> T:
         """Call a method of the form, measure the call, and name the module in its error.
@@ -237,7 +247,10 @@ class BoundForm:
             raise ModuleContractError(f"{self.label}: {error}") from error
         except BaseException as error:  # an exit, too, is the module's failure
             name = self.label.partition(" ")[0]
-            failed = ModuleFailedError(name, self.version, "all of a batch", None, method, error)
+            # The form was called for many keys at once. `failing_row` and `failing_window` look for the one at fault.
+            failed = ModuleFailedError(
+                name, self.version, key="all of a batch", window=None, method=method, cause=error
+            )
             raise failed from safe_cause(error)
         finally:
             self.meter.since(started)
@@ -331,7 +344,8 @@ def array_of(column: pa.Array, reads: Field) -> Array:
         values[:] = column.to_pylist()
         return values
 
-    # Arrow would turn integers with nulls into floats: nulls become some value of the column.
+    # Arrow would turn integers with nulls into floats. So nulls are filled: with the first value of the column that is
+    # not null, or with zero if there is none.
     if column.null_count == len(column):
         return np.zeros(len(column), dtype)
     if column.null_count:

@@ -51,7 +51,7 @@ def encode(columns: Sequence[pa.Array], length: int) -> Codes:
         length: The number of rows; if there are no columns, nothing else says it.
     """
     if not columns:  # all rows are equal
-        return Codes(np.zeros(length, np.int64), min(length, 1), ())
+        return Codes(np.zeros(length, np.int64), size=min(length, 1), columns=())
     if len(columns) == 1 and not pa.types.is_nested(columns[0].type):
         encoded = pc.dictionary_encode(columns[0], null_encoding="encode")
         return Codes(_indices(encoded), len(encoded.dictionary), [encoded.dictionary])
@@ -110,10 +110,10 @@ def number(values: IntArray) -> tuple[IntArray, int]:
     An integer's code is its distance from the smallest one. If these distances were large in comparison with the number
     of integers, those that occur are numbered without gaps instead.
     """
-    first = int(values.min())
-    last = int(values.max())
-    if last - first < max(DENSE * len(values), _FEW):
-        return values - first, last - first + 1
+    least = int(values.min())
+    largest = int(values.max())
+    if largest - least < max(DENSE * len(values), _FEW):
+        return values - least, largest - least + 1
     distinct, codes = np.unique(values, return_inverse=True)
     return codes, len(distinct)
 
@@ -152,7 +152,7 @@ def _order_of_numbers(numbers: IntArray, size: int) -> IntArray:
         size: The limit of the numbers.
     """
     place_bits = len(numbers).bit_length()
-    if size << place_bits >= LARGEST_CODE:
+    if size << place_bits >= LARGEST_CODE:  # a number and its place do not fit into one integer
         return np.argsort(numbers, kind="stable")
 
     # Each number is put into one integer with its place in the lower bits. NumPy sorts integers several times as fast
@@ -199,14 +199,15 @@ def expanded(counts: IntArray) -> tuple[IntArray, IntArray]:
     return owners, np.arange(len(owners)) - np.repeat(group_starts, counts)
 
 
-def few_members(counts: IntArray, most: int) -> Iterator[tuple[int, int]]:
-    """Cut groups into runs of about `most` members: yield the first group of each run, and the one after its last.
+def few_members(counts: IntArray, run_members: int) -> Iterator[tuple[int, int]]:
+    """Cut groups into runs of few members: yield the first group of each run, and the group after its last one.
 
-    Groups are never divided: so a run may have about `most` members more than a large group that it contains.
+    Groups are never divided. So a run that contains a large group has all of its members, and up to about `run_members`
+    more.
 
     Args:
         counts: The number of members of each group.
-        most: The number of members.
+        run_members: About how many members a run has.
 
     Example:
         >>> list(few_members(np.array([2, 1, 1, 9, 1]), 3))
@@ -214,9 +215,10 @@ def few_members(counts: IntArray, most: int) -> Iterator[tuple[int, int]]:
     """
     if not len(counts):
         return
-    # A cut after every `most` members falls into a group, with which a run begins.
+    # A cut after every `run_members` members falls into a group, with which a run begins. Several cuts may fall into
+    # one large group: then only one run begins there.
     ends = np.cumsum(counts)
-    cuts = np.searchsorted(ends, np.arange(0, ends[-1], most), "right").tolist()
+    cuts = np.searchsorted(ends, np.arange(0, ends[-1], run_members), "right").tolist()
     yield from pairwise([*dict.fromkeys(cuts), len(counts)])
 
 
@@ -228,7 +230,7 @@ def members_of(counts: IntArray, groups: IntArray | slice) -> IntArray | slice:
         groups: The places of the selected groups; neighbours as a slice without a step.
 
     Returns:
-        The places; as a slice if the groups are one.
+        The places; as a slice if the groups were given as a slice.
 
     Example:
         >>> members_of(np.array([2, 1, 3]), np.array([2, 0])).tolist()
@@ -246,7 +248,10 @@ def members_of(counts: IntArray, groups: IntArray | slice) -> IntArray | slice:
 
 
 def product(*sizes: int) -> int:
-    """Return the number of combinations of codes.
+    """Return how many combinations there are of a code of each kind.
+
+    Args:
+        sizes: The number of codes of each kind, such as of keys and of slices.
 
     Raises:
         OverflowError: 64 bits are too few to number the combinations.
@@ -308,7 +313,8 @@ def reduce_codes(component: Component, codes: IntArray, size: int, values: Array
 def _tournament(component: Component, codes: IntArray, size: int, values: Array) -> Array:
     """Merge the values of each code with a module's own function, which merges two arrays value by value.
 
-    In each round, neighbours of one code are merged in pairs, until each code has one value.
+    In each round, neighbours of one code are merged in pairs, until each code has one value. The arguments are those of
+    `reduce_codes`.
 
     Cost: a call of the function for each round; as many rounds as the logarithm of the largest number of values of one
     code.

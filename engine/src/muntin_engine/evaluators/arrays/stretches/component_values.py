@@ -35,10 +35,10 @@ class Deltas(Protocol):
     """Values that are added at the first place of their stretch, and subtracted after its last one.
 
     Attributes:
-        most: The greatest number of values in a sum.
+        most_values: The greatest number of values in a sum.
     """
 
-    most: int
+    most_values: int
 
     def sums(self, values: Array) -> Array:
         """Return for each place, such as a window or a snapshot, the sum of the values whose stretches include it."""
@@ -90,12 +90,13 @@ class ComponentValues(Values, Protocol):
         """Sum along the axis, if `is_summed`."""
         ...
 
-    def through(self, function: Callable[[Component, Array], Array], most: int) -> Self:
+    def through(self, function: Callable[[Component, Array], Array], most_values: int) -> Self:
         """Merge values by a function that is applied to each of their arrays.
 
         Args:
-            function: Merges the values of a component: returns the array of merged ones.
-            most: The greatest number of values that are merged into one.
+            function: Merges an array of values. It gets the component that they are of and the array, and returns the
+                array of the merged values.
+            most_values: The greatest number of values that are merged into one.
         """
         ...
 
@@ -163,9 +164,9 @@ class Dense:
         """Sum along the axis."""
         return Dense(self.component, deltas.sums(self.array))
 
-    def through(self, function: Callable[[Component, Array], Array], most: int) -> Dense:
-        """Apply a function to the array."""
-        del most
+    def through(self, function: Callable[[Component, Array], Array], most_values: int) -> Dense:
+        """Merge the values by a function, which gets their array."""
+        del most_values
         return Dense(self.component, function(self.component, self.array))
 
     @property
@@ -219,8 +220,8 @@ class Exact:
 
     def reduce(self, codes: IntArray, size: int) -> Exact:
         """Add up values by code."""
-        most = int(np.bincount(codes).max()) if len(codes) else 0
-        return self.through(lambda lane, values: reduce_codes(lane, codes, size, values), most)
+        most_values = int(np.bincount(codes).max()) if len(codes) else 0
+        return self.through(lambda lane, values: reduce_codes(lane, codes, size, values), most_values)
 
     @property
     def is_summed(self) -> bool:
@@ -234,13 +235,14 @@ class Exact:
 
     def running(self, deltas: Deltas) -> Exact:
         """Sum along the axis: lanes on a grid are added and subtracted exactly, whatever the order."""
-        lanes = self.sums.on_grid(deltas.most)
-        return Exact(self.component, lanes.each(deltas.sums, for_non_finite=partial(_running_non_finite, deltas)))
+        lanes = self.sums.on_grid(deltas.most_values)
+        running_sums = lanes.each(deltas.sums, for_non_finite=partial(_running_non_finite, deltas))
+        return Exact(self.component, running_sums)
 
-    def through(self, function: Callable[[Component, Array], Array], most: int) -> Exact:
-        """Merge the values by a function that is applied to each lane."""
-        lane = Component.sum(shape=self.component.shape)
-        merged_sums = self.sums.on_grid(most).each(partial(function, lane))
+    def through(self, function: Callable[[Component, Array], Array], most_values: int) -> Exact:
+        """Merge the values by a function that is applied to each lane, an array of floats to be added up."""
+        lane_component = Component.sum(shape=self.component.shape)
+        merged_sums = self.sums.on_grid(most_values).each(partial(function, lane_component))
         return Exact(self.component, merged_sums)
 
     @property
@@ -317,11 +319,11 @@ class Collected:
 
     def running(self, deltas: Deltas) -> Collected:
         """Refuse: they cannot be subtracted."""
-        raise TypeError(f"{self.component} cannot be subtracted, in sums of {deltas.most}")
+        raise TypeError(f"{self.component} cannot be subtracted, in sums of {deltas.most_values}")
 
-    def through(self, function: Callable[[Component, Array], Array], most: int) -> Collected:
+    def through(self, function: Callable[[Component, Array], Array], most_values: int) -> Collected:
         """Refuse: no function merges them."""
-        raise TypeError(f"{self.component} is put side by side, not merged by {function}, {most} at most")
+        raise TypeError(f"{self.component} is put side by side, not merged by {function}, {most_values} at most")
 
     @property
     def merged(self) -> Ragged:
@@ -358,12 +360,12 @@ def lifted(component: Component, array: Array) -> ComponentValues:
 def nothing(component: Component, count: int) -> ComponentValues:
     """Return the identity of a component, `count` times: the value of no rows."""
     if component.merge is Merge.COLLECT:
-        return Collected(component, identities(component, 0), np.zeros(count, np.int64))
+        return Collected(component, values=identities(component, 0), counts=np.zeros(count, np.int64))
     return lifted(component, identities(component, count))
 
 
 def from_plain(component: Component, values: Sequence[object]) -> ComponentValues:
-    """Return the values of a component that `plain` made plain data of.
+    """Return the values of a component from the plain data that their `plain` returned.
 
     Args:
         component: The component.
@@ -379,8 +381,9 @@ def from_plain(component: Component, values: Sequence[object]) -> ComponentValue
 
 
 def from_arrow(component: Component, column: pa.ChunkedArray) -> ComponentValues:
-    """Decode a column that `to_arrow` of the values of a component encoded."""
+    """Decode the values of a component from the column that their `to_arrow` returned."""
     array = column.combine_chunks()
+    # Times are written as integers: `view` turns these into times again.
     if component.merge is Merge.COLLECT:
         values = numpy_array(array.flatten()).view(component.dtype)
         return Collected(component, values, np.diff(numpy_array(array.offsets)))
@@ -425,5 +428,5 @@ def _from_arrow(component: Component, array: pa.Array) -> Array:
 
 
 def _numbers(array: Array) -> Array:
-    """Return times as integers."""
+    """Return an array with times as integers; any other array stays as it is."""
     return array.view(np.int64) if array.dtype.kind in "mM" else array

@@ -73,7 +73,8 @@ class KeyTable:
         """Start without keys."""
         self._codes: dict[Hashable, int] = {}
         self._tables: list[pa.Table] = []
-        self._most = FEW_KEYS
+        self._keys_before_forgetting = FEW_KEYS
+        """With up to so many keys, `forget_unused` does nothing."""
 
     def __len__(self) -> int:
         return len(self._codes)
@@ -92,6 +93,7 @@ class KeyTable:
         """
         previous_count = len(self._codes)
         code_of = self._codes
+        # `setdefault` gives a new key the next code: the number of keys so far.
         codes = np.fromiter((code_of.setdefault(name, len(code_of)) for name in _names(keys)), np.int64, len(keys))
         if len(code_of) > previous_count:
             # Of equal new keys, the first one is added.
@@ -130,11 +132,11 @@ class KeyTable:
         Args:
             store: The store, in which the codes of keys are replaced.
         """
-        if len(self) <= self._most:
+        if len(self) <= self._keys_before_forgetting:
             return
         used_codes = store.used_codes()
         store.renumber(self.keep(used_codes))
-        self._most = max(FEW_KEYS, 2 * len(used_codes))
+        self._keys_before_forgetting = max(FEW_KEYS, 2 * len(used_codes))
 
     def keep(self, codes: IntArray) -> IntArray:
         """Forget all keys except those of the codes given, and number these anew.
@@ -154,7 +156,7 @@ class KeyTable:
 
 
 def _names(keys: pa.Table) -> Iterable[Hashable]:
-    """Yield the name of each key: a value that can be hashed, and equals the names of equal keys alone."""
+    """Yield the name of each key: a value that has a hash. Two names are equal if, and only if, their keys are."""
     if not keys.num_columns:
         return repeat((), len(keys))
     columns = [_storage(column).to_pylist() for column in keys.columns]

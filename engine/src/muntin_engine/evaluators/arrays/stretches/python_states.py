@@ -38,7 +38,7 @@ class ModuleCallError(Exception):
 
     def __init__(self, module: Module, method: str, place: int = 0) -> None:
         """Name the module, its method and the place of the group."""
-        super().__init__(method)
+        super().__init__(method)  # the text if the error should ever leave evaluation on arrays
         self.place = place
         self._module = module
         self._method = method
@@ -101,11 +101,13 @@ class StateModule:
         """
         groups = payloads.groups([0, *np.cumsum(counts).tolist()])
         if not self._counts_accepted or payloads.has_skipped:
-            return self._added(self._called, self._created(self._called, len(counts)), groups)
+            empty_states = self._created(self._called, len(counts))
+            return self._added(self._called, empty_states, groups)
 
         # The module accepts all of these payloads: it is called directly, which is faster. A state that counts accepted
         # payloads is a pair of their number and the module's own state.
-        states = self._added(self.module, self._created(self.module, len(counts)), groups)
+        empty_states = self._created(self.module, len(counts))
+        states = self._added(self.module, empty_states, groups)
         return list(zip(counts.tolist(), states, strict=True))
 
     def _created(self, called: Any, count: int) -> list[State]:
@@ -122,7 +124,7 @@ class StateModule:
             for _ in range(count):
                 states.append(create())
         except BaseException as error:
-            raise ModuleCallError(self.module, "create_state", len(states)) from safe_cause(error)
+            raise ModuleCallError(self.module, "create_state", place=len(states)) from safe_cause(error)
         self.meter.since(started)
         return states
 
@@ -141,7 +143,7 @@ class StateModule:
             for state, group in zip(states, groups, strict=True):
                 new_states.append(add(state, group))
         except BaseException as error:
-            raise ModuleCallError(self.module, "add_events", len(new_states)) from safe_cause(error)
+            raise ModuleCallError(self.module, "add_events", place=len(new_states)) from safe_cause(error)
         self.meter.since(started)
         return new_states
 
@@ -178,7 +180,7 @@ class StateModule:
                 state = find(name, _ABSENT)
                 states[name] = added_state if state is _ABSENT else combine(state, added_state)
         except BaseException as error:
-            raise ModuleCallError(self.module, "combine", place) from safe_cause(error)
+            raise ModuleCallError(self.module, "combine", place=place) from safe_cause(error)
         self.meter.since(started)
 
     def upgrade(self, states: Sequence[State], version: str) -> list[State]:
@@ -195,7 +197,7 @@ class StateModule:
             for state in states:
                 new_states.append(upgrade(state, version))
         except BaseException as error:
-            raise ModuleCallError(self.module, "upgrade_state", len(new_states)) from safe_cause(error)
+            raise ModuleCallError(self.module, "upgrade_state", place=len(new_states)) from safe_cause(error)
         self.meter.since(started)
         return new_states
 
@@ -246,7 +248,7 @@ class StateModule:
                 result = compute(state)
                 results.append(rows_of(result) if is_operator else result)
         except BaseException as error:
-            raise ModuleCallError(self.module, "compute_result", len(results)) from safe_cause(error)
+            raise ModuleCallError(self.module, "compute_result", place=len(results)) from safe_cause(error)
         self.meter.since(started)
         return results
 
@@ -269,7 +271,7 @@ class States:
 
     @classmethod
     def of(cls, module: StateModule, states: Iterable[State], count: int) -> States:
-        """Wrap states, whatever they are; NumPy would look into lists."""
+        """Wrap states. Each stays one object, even if it is a list: `np.array` would make an array of its items."""
         return cls(module, np.fromiter(states, np.object_, count))
 
     def __len__(self) -> int:

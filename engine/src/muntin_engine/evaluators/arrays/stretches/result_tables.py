@@ -58,8 +58,8 @@ class ResultWindows:
         return key, Window(int(self.windows.low[place]), int(self.windows.high[place]))
 
     @property
-    def results(self) -> IntArray:
-        """The place of each window's result among the values."""
+    def result_places(self) -> IntArray:
+        """The place of each window's result among the values, also where each window has one of its own."""
         if self.value_places is None:
             return np.arange(len(self.windows))
         return self.value_places
@@ -83,11 +83,11 @@ def form_results(form: BoundForm, place: int, windows: StretchTable) -> Array:
     with_payloads = np.flatnonzero(payloads)
     if not len(with_payloads):
         empty = form.empty_result
-        return np.ma.MaskedArray(np.full(len(payloads), empty, object), empty is None)
+        return np.ma.MaskedArray(np.full(len(payloads), empty, object), mask=empty is None)
     if len(with_payloads) == len(payloads):
         return _computed(form, place, windows, payloads)
     results = _computed(form, place, windows.take(with_payloads), payloads[with_payloads])
-    return _between_empty_windows(results, with_payloads, len(payloads), form.empty_result)
+    return _between_empty_windows(results, with_payloads, length=len(payloads), empty=form.empty_result)
 
 
 def _computed(form: BoundForm, place: int, windows: StretchTable, payloads: IntArray) -> Array:
@@ -113,11 +113,12 @@ def _between_empty_windows(results: Array, places: IntArray, length: int, empty:
         empty: The result of the other windows; None is null.
     """
     data = np.ma.getdata(results)
+    # First all windows get the empty result; a null has a zero under its mask.
     spread = np.zeros(length, data.dtype) if empty is None else np.full(length, empty, data.dtype)
     is_null = np.full(length, empty is None)
     spread[places] = data
     is_null[places] = np.ma.getmaskarray(results)
-    return np.ma.MaskedArray(spread, is_null)
+    return np.ma.MaskedArray(spread, mask=is_null)
 
 
 def failing_window(form: BoundForm, place: int, windows: StretchTable) -> int | None:
@@ -197,10 +198,11 @@ def result_tables(task: TaskPayload, results: ResultWindows) -> Iterator[pa.Tabl
     if window_names:
         window_name = arrow_scalar(window_names[results.place], pa.string())
         columns["window_name"] = pa.repeat(window_name, len(starts))
-    result_fields = fields[len(fields) - len(outputs) :]
+    result_fields = fields[len(fields) - len(outputs) :]  # none if there are no outputs, where `[-0:]` would be all
     for place, field in enumerate(result_fields):
         columns[field.name] = result_columns.column(place, outputs[place], field.type)
 
+    # The columns in the order of the schema.
     table = pa.table([columns[name] for name in task.results.names], schema=task.results)
     for start in range(0, table.num_rows, MOST_ROWS):
         yield table.slice(start, MOST_ROWS)
@@ -336,8 +338,8 @@ class ModuleColumns(WindowColumns):
 
     def _located(self, value_place: int) -> tuple[Key, Window]:
         """Return the key and the extent of the first window that has the value at a place, for messages."""
-        first = np.flatnonzero(self._results.results == value_place)[0]
-        return self._results.located(int(first))
+        windows_with_value = np.flatnonzero(self._results.result_places == value_place)
+        return self._results.located(int(windows_with_value[0]))
 
 
 class OperatorColumns(ModuleColumns):
@@ -365,7 +367,7 @@ class OperatorColumns(ModuleColumns):
 
         # Windows may share a list: then each of them has all rows of it. `_places` says for each row of the output
         # which of the rows it is.
-        value_places = results.results
+        value_places = results.result_places
         self.owners, within = expanded(counts[value_places])
         if self._places is not None:
             first_rows = np.cumsum(counts) - counts
@@ -395,7 +397,7 @@ class OperatorColumns(ModuleColumns):
         return {"lifetime": extents(self._task, starts, np.ma.masked_equal(ends, INFINITY))}
 
     def _located_row(self, row: int) -> tuple[Key, Window]:
-        """Return the key and the extent of the first window that has a row, for messages."""
+        """Return the key and the extent of the first window that has the row at a place, for messages."""
         return self._located(int(self._lists_of_rows[row]))
 
 
@@ -416,11 +418,11 @@ def _result_columns(task: TaskPayload, module: Module, locate: At) -> ResultColu
 
 
 def _array_column(results: Array, output: Field, arrow_type: pa.DataType, result_columns: ResultColumns) -> pa.Array:
-    """Return the results of a form as a column.
+    """Return the results of a form as a column: as an array if the type allows it, otherwise value by value.
 
     Args:
         results: The results, whose masked entries are null.
-        output: The result as the module declares it.
+        output: The type of result that the module declares.
         arrow_type: The type of the column.
         result_columns: Converts results value by value.
 
@@ -439,7 +441,8 @@ def _array_column(results: Array, output: Field, arrow_type: pa.DataType, result
     if kind is ScalarKind.INSTANT:  # a time that never comes is null
         is_null = is_null | (data >= INFINITY)
     if data.dtype.kind == "u" and kind is not ScalarKind.FLOAT and (data > _LARGEST).any():
-        # Results that the column cannot hold are counted where values are converted one by one.
+        # An unsigned number may be too large for a column of whole numbers. Where values are converted one by one, such
+        # results become null and are counted.
         return result_columns.column(_values(data, is_null), output, arrow_type)
     column = arrow_array(data, mask=is_null if is_null.any() else None)
     if kind is ScalarKind.INSTANT:
@@ -448,5 +451,5 @@ def _array_column(results: Array, output: Field, arrow_type: pa.DataType, result
 
 
 def _values(data: Array, is_null: BoolArray) -> list[Any]:
-    """Return an array as Python values."""
+    """Return an array as Python values, with None for each null."""
     return [None if null else value for value, null in zip(data.tolist(), is_null, strict=True)]

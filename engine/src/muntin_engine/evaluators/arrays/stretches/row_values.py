@@ -151,7 +151,9 @@ class RowLists:
     @classmethod
     def of(cls, table: pa.Table, counts: IntArray) -> RowLists:
         """Divide the rows of a table into lists: the first `counts[0]` rows, the next `counts[1]` rows, and so on."""
-        return cls(table, np.cumsum(counts) - counts, counts, np.ones(len(counts), np.int64))
+        # Each list is one run.
+        firsts = np.cumsum(counts) - counts
+        return cls(table, firsts, lengths=counts, runs=np.ones(len(counts), np.int64))
 
     def __len__(self) -> int:
         return len(self.runs)
@@ -159,6 +161,7 @@ class RowLists:
     @property
     def nbytes(self) -> int:
         """The bytes that the rows take, roughly, and their runs."""
+        # The table may have rows of other lists, too: these lists' rows count by their share.
         rows = self.table.nbytes * int(self.lengths.sum()) // max(1, len(self.table))
         return int(rows + self.firsts.nbytes + self.lengths.nbytes + self.runs.nbytes)
 
@@ -176,8 +179,9 @@ class RowLists:
     def times(self) -> tuple[IntArray, IntArray]:
         """The starts and the ends of all rows."""
         starts = numpy_array(self.table.column("start"))
-        ends = numpy_array(self.table.column("end")) if "end" in self.table.column_names else starts + 1
-        return starts, ends
+        if "end" not in self.table.column_names:
+            return starts, starts + 1  # points last a tick
+        return starts, numpy_array(self.table.column("end"))
 
     def payload(self, places: IntArray, values_of: Callable[[pa.ChunkedArray], list[Any]]) -> list[list[Any]]:
         """Return the payload of rows as Python values, column by column.
@@ -186,8 +190,8 @@ class RowLists:
             places: The places of the rows in the table. A row of several windows may be among them several times.
             values_of: Returns the Python values of a column.
         """
-        other_names = [name for name in (*TIMES, SOURCE) if name in self.table.column_names]
-        columns = self.table.drop_columns(other_names).columns
+        names_beside_payload = [name for name in (*TIMES, SOURCE) if name in self.table.column_names]
+        columns = self.table.drop_columns(names_beside_payload).columns
         if len(places) <= len(self.table):
             return [values_of(column.take(arrow_array(places))) for column in columns]
 
@@ -206,7 +210,9 @@ class RowLists:
             columns: The columns of their payloads, as `payload` returned them for the same places.
         """
         starts, ends = self.times
-        payloads = list(zip(*columns, strict=True)) if columns else [()] * len(places)
+        payloads: list[tuple[Any, ...]] = [()] * len(places)
+        if columns:  # a query may read no column: then payloads are empty
+            payloads = list(zip(*columns, strict=True))
         return PlainRows(starts[places].tolist(), ends[places].tolist(), payloads)
 
     def places(self) -> IntArray:
@@ -237,7 +243,7 @@ class RowLists:
             firsts.append(batch.firsts + shift)
             shift += len(batch.table)
         table = pa.concat_tables([batch.table for batch in batches])
-        if table.column(0).num_chunks > MOST_CHUNKS:
+        if table.column(0).num_chunks > MOST_CHUNKS:  # to find rows in many chunks takes long
             table = table.combine_chunks()
         lengths = np.concatenate([batch.lengths for batch in batches])
         runs = np.concatenate([batch.runs for batch in batches])
@@ -267,7 +273,7 @@ class RowLists:
 
     def to_blob(self) -> bytes:
         """Encode the rows, list by list."""
-        table = self.copied().table
+        table = self.copied().table  # in which the rows of a list lie side by side
         times: dict[str, IntArray] = {}
         other_columns: dict[str, pa.ChunkedArray] = {}
         for name in table.column_names:

@@ -57,6 +57,8 @@ def in_ticks(windows: TickGrid, numbers: IntArray) -> tuple[IntArray, IntArray]:
         windows: The grid of the windows, which may count periods of a calendar in place of ticks.
         numbers: The numbers of the windows.
     """
+    # First in units, which are ticks or periods. The start of a window that grows is that of the first window with its
+    # start: `extent_start` finds it.
     unit_starts = windows.unit_grid.start(numbers)
     unit_ends = unit_starts + windows.unit_grid.size
     starts = ticks_of(windows.periods, windows.unit_grid.extent_start(unit_starts))

@@ -98,6 +98,7 @@ def from_blob(blob: bytes, parts: Mapping[Part, Component | None], *, has_rows: 
             values[part] = Dense(component, numbers[name].view(component.dtype))
         elif name in table.column_names:
             values[part] = from_arrow(component, table.column(name))
+        # Otherwise the part is missing: `PAYLOADS` is where a form took all rows.
 
     # The names of the columns of rows begin with `i`.
     row_columns = [name for name in table.column_names if name[0] == "i"]
@@ -105,7 +106,7 @@ def from_blob(blob: bytes, parts: Mapping[Part, Component | None], *, has_rows: 
         values[ROWS] = RowValues.of(table.select(row_columns))
     codes = numpy_array(table.column("key")).astype(np.int64)
     low = numbers["low"]
-    high = low
+    high = low  # of points, the ends are the very array of the starts
     if "length" in numbers:
         high = np.where(numbers["endless"] > 0, INFINITY, low + numbers["length"])
     return Unpacked(keys, StretchTable(codes, low, high, numbers["weight"], values), packed)
@@ -209,7 +210,7 @@ class _UnchangedForm(_StoredForm):
         return {Part(self.place, name): component for name, component in components_of(self.form).items()}
 
     def values(self, stretches: StretchTable) -> Mapping[str, ComponentValues]:
-        """Return the components; the number of payloads is missing where the form took all rows."""
+        """Return the components as they are; the number of payloads is left out if the form took all rows."""
         values: dict[str, ComponentValues] = {}
         for part in self.parts():
             if part in stretches.parts:
@@ -239,7 +240,8 @@ class _OutdatedForm(_StoredForm):
         for name, merge, dtype, shape in self.component_data:
             # The function of a custom merge is not in a checkpoint. Any will do, as these values are never merged.
             function = operator.add if Merge(merge) is Merge.CUSTOM else None
-            parts[Part(self.place, name)] = Component(Merge(merge), dtype, None, tuple(shape), function)
+            component = Component(Merge(merge), dtype, identity=None, shape=tuple(shape), function=function)
+            parts[Part(self.place, name)] = component
         return parts
 
     def values(self, stretches: StretchTable) -> Mapping[str, ComponentValues]:

@@ -94,7 +94,7 @@ class ColumnFormat(StretchFormat):
 
     def entries(self, stretches: StretchTable, keys: KeyTable, size: int, packed: Sequence[bytes]) -> Iterator[Entry]:
         """Encode stretches as log entries of up to about `ENTRY_BYTES` each."""
-        estimated_bytes = max(size or stretches.nbytes, 1)
+        estimated_bytes = max(size or stretches.nbytes, 1)  # a size of 0 is not known
         stretches_per_entry = max(1, len(stretches) * ENTRY_BYTES // estimated_bytes)
         for start in range(0, len(stretches), stretches_per_entry):
             piece = stretches.take(slice(start, start + stretches_per_entry))
@@ -196,7 +196,7 @@ class StretchCodec:
             packed: Bytes to write into each entry, after the stretches.
         """
         blob = self._blob_of(stretches)
-        if blob is not None:  # the stretches came in this form: they need not be encoded again
+        if blob is not None:  # the stretches came as this blob, packed bytes included: it is the entry
             entries = [entry_of(stretches, blob)]
         else:
             size = self.size_of(len(stretches))

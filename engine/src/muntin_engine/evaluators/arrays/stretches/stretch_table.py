@@ -112,7 +112,7 @@ class StretchTable:
         return size
 
     def take(self, places: IntArray | slice) -> StretchTable:
-        """Select stretches by their places; neighbours, by a slice, without copying numbers."""
+        """Select stretches by their places. A slice selects neighbours, without copying their numbers."""
         low = self.low[places]
         high = low if self.are_points else self.high[places]
         parts = {part: values.take(places) for part, values in self.parts.items()}
@@ -122,16 +122,16 @@ class StretchTable:
         """Select stretches by a mask; if it selects all, this very table is returned."""
         return self if mask.all() else self.take(np.flatnonzero(mask))
 
-    def alive(self, first: int) -> StretchTable:
-        """Drop the stretches that end before a place, the first live one."""
-        return self.where(~ends_before(self.high, first))
+    def alive(self, first_live: int) -> StretchTable:
+        """Drop the stretches that end before the first live place of the axis; see `ends_before`."""
+        return self.where(~ends_before(self.high, first_live))
 
     def moved(self, low: IntArray, high: IntArray) -> StretchTable:
         """Replace where stretches start and end."""
         return replace(self, low=low, high=high)
 
     def with_keys(self, keys: IntArray) -> StretchTable:
-        """Remap key codes."""
+        """Replace the code of each stretch's key."""
         return replace(self, keys=keys)
 
     def without(self, part: Part) -> StretchTable:
@@ -160,20 +160,20 @@ EMPTY: Final = StretchTable(_NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, 
 """No stretches, and no parts."""
 
 
-def ends_before(places: IntArray, first: int) -> BoolArray:
-    """Return for each place on the axis whether it lies before a first live one.
+def ends_before(places: IntArray, first_live: int) -> BoolArray:
+    """Return for each place on the axis whether it lies before the first live place.
 
-    `INFINITY`, as the first live place, is that of a closed stream: then even places at infinity lie before it.
+    The first live place of a closed stream is `INFINITY`: then even places at infinity lie before it.
     """
-    if first == INFINITY:
+    if first_live == INFINITY:
         return np.ones(len(places), np.bool_)
-    is_before: BoolArray = places < first
+    is_before: BoolArray = places < first_live
     return is_before
 
 
 def concat(tables: Sequence[StretchTable]) -> StretchTable:
     """Join tables of stretches, one after the other. Empty tables are left out: they may lack the parts of others."""
-    tables = [table for table in tables if len(table)] or tables[:1]
+    tables = [table for table in tables if len(table)] or tables[:1]  # of empty tables alone, the first one
     if len(tables) == 1:
         return tables[0]
     keys = np.concatenate([table.keys for table in tables])
@@ -196,12 +196,15 @@ def concat(tables: Sequence[StretchTable]) -> StretchTable:
 def alike(stretches: StretchTable) -> Groups:
     """Group stretches that have the same key and the same ends, in the order of ends and then of keys."""
     if not len(stretches):
-        return Groups(stretches.keys, stretches.keys, stretches.low, stretches.high)
+        # No stretch has a code: the empty array of keys serves as that of codes.
+        return Groups(codes=stretches.keys, keys=stretches.keys, low=stretches.low, high=stretches.high)
     # One number for both ends, and then one for the ends and the key. Each is numbered without gaps before it is
     # combined with the next, so that the product stays small.
-    ends, count = compress(*number(stretches.low))
+    low_codes, low_limit = number(stretches.low)
+    ends, count = compress(low_codes, low_limit)
     if not stretches.are_points:
-        highs, high_count = compress(*number(stretches.high))
+        high_codes, high_limit = number(stretches.high)
+        highs, high_count = compress(high_codes, high_limit)
         ends, count = compress(ends * high_count + highs, product(count, high_count))
     key_count = int(stretches.keys.max()) + 1
     codes, size = compress(ends * key_count + stretches.keys, product(count, key_count))

@@ -143,8 +143,8 @@ class SpreadKeys:
     """The keys of rows, bucket by bucket.
 
     Attributes:
-        codes: For each row the place of its key.
-        table: The keys.
+        codes: For each row the place of its key in the table.
+        table: The keys, bucket by bucket.
         buckets: For each key its bucket.
         bounds: For each bucket the place of its first key, and at last the number of all keys.
     """
@@ -218,13 +218,16 @@ def group_rows(grid: SliceGrid, rows: RowsToLift, keys: SpreadKeys) -> Groups:
         highs, high_count = number(high)
         runs, run_count = compress(runs * high_count + highs, product(run_count, high_count))
 
-    # A row has a cell by its bucket, its run and its key, and rows of one cell are a group. A bucket with k keys, the
-    # first of which has the place f, has the k * run_count cells from f * run_count on: k for each run.
+    # There is a cell for each run and key; the rows of one cell are a group. The cells lie bucket by bucket, and within
+    # a bucket run by run. So the cell of a row is     first cell of its bucket + run * number of keys of the bucket +
+    # place of its key in the bucket. A bucket has `run_count` cells for each of its keys: by this its first cell
+    # follows from the keys before it.
     cell_count = product(len(keys.buckets), run_count)
     key_counts = np.diff(keys.bounds)
     first_cells = keys.bounds * run_count
-    first_cell_of_key = first_cells[keys.buckets] + np.arange(len(keys.buckets)) - keys.bounds[keys.buckets]
-    cells_of_run = key_counts[keys.buckets]
+    places_of_keys = np.arange(len(keys.buckets)) - keys.bounds[keys.buckets]
+    first_cell_of_key = first_cells[keys.buckets] + places_of_keys  # on run 0
+    cells_of_run = key_counts[keys.buckets]  # for each key the number of keys of its bucket
     row_cells = np.empty(len(rows), np.int64)
     for start in range(0, len(rows), CACHED_ROWS):
         block = slice(start, start + CACHED_ROWS)
@@ -232,8 +235,8 @@ def group_rows(grid: SliceGrid, rows: RowsToLift, keys: SpreadKeys) -> Groups:
         row_cells[block] = first_cell_of_key[row_keys] + runs[block] * cells_of_run[row_keys]
     cells, codes = distinct(row_cells, cell_count)
 
-    # The key and the run of a group follow from its cell. Finding a row of each group, to read them there, would take
-    # as long as all the steps before.
+    # The key and the run of a group follow from its cell, by the same formula backwards. Finding a row of each group,
+    # to read them there, would take as long as all the steps before.
     groups_of_buckets = np.diff(np.searchsorted(cells, first_cells))
     places_in_bucket = cells - np.repeat(first_cells[:-1], groups_of_buckets)
     group_runs, key_places = np.divmod(places_in_bucket, np.repeat(key_counts, groups_of_buckets))
@@ -297,11 +300,11 @@ def lift_each(
     Cost: a few passes over the rows.
 
     Args:
-        gap: The number of ticks after its last one up to which an event counts: the gap of sessions, otherwise 1.
+        gap: How far the stretch of an event reaches past its last tick: by the gap of sessions, otherwise by 1 tick.
         rows: The rows.
         forms: The columnar forms of the query's modules, which lift each row to a partial state. None sends payloads,
             of which the bucket makes states.
-        packed: Bytes that are sent beside the rows of each bucket.
+        packed: Bytes that are sent beside the rows of each bucket, such as the side of a join that the rows are of.
         with_rows: True to send the rows themselves as well, with their times.
 
     Raises:
@@ -335,7 +338,7 @@ def ends_of_stretches(starts: IntArray, ends: IntArray | None, gap: int) -> IntA
     Args:
         starts: The starts of the events.
         ends: Their ends; None if all events are points, whose only tick is their start.
-        gap: The number of ticks after its last one up to which an event counts: the gap of sessions, otherwise 1.
+        gap: How far the stretch of an event reaches past its last tick: by the gap of sessions, otherwise by 1 tick.
     """
     if ends is None:
         return starts + gap
@@ -423,7 +426,7 @@ def lift_parts(
 
 
 def lifted_arrays(form: BoundForm, rows: RowsToLift, locate: At) -> LiftedArrays:
-    """Lift rows with a form: to the value of each row for each component.
+    """Return the value that a form gives each row, for each component.
 
     Args:
         form: The form.

@@ -59,7 +59,8 @@ class ListedRows(ColumnFormat, StretchValues):
         Args:
             query: The query.
             grids: Its slices; none of sessions and snapshots.
-            gap: The number of ticks after its last one up to which an event counts: the gap of sessions, otherwise 1.
+            gap: How far the stretch of an event reaches past its last tick: by the gap of sessions, otherwise by 1
+                tick.
             slides: True if modules carry their states from window to window, adding and removing rows.
             values_of: Returns the values of an input column.
             with_late_rows: True if late rows are kept, with their sources.
@@ -72,6 +73,7 @@ class ListedRows(ColumnFormat, StretchValues):
         self._values_of = values_of
         self._computed = WindowResults(query)
         self._modules = tuple(map(StateModule, query.bindings)) if slides else ()
+        """The modules that carry their states from window to window; none if they do not."""
 
     def lift_into_slices(self, rows: RowsToLift) -> Iterator[BucketBlob]:
         """Yield the rows of slices for each bucket."""
@@ -88,8 +90,9 @@ class ListedRows(ColumnFormat, StretchValues):
         if version is None:
             return arrival
         lists: RowLists = arrival.stretches.parts[LISTS]
-        renamed = replace(lists, table=_with_inputs(lists.table, version.columns))
-        return arrival._replace(stretches=replace(arrival.stretches, parts={LISTS: renamed}))
+        reordered_lists = replace(lists, table=_with_inputs(lists.table, version.columns))
+        stretches = replace(arrival.stretches, parts={LISTS: reordered_lists})
+        return arrival._replace(stretches=stretches)
 
     def entries(self, stretches: StretchTable, keys: KeyTable, size: int, packed: Sequence[bytes]) -> Iterator[Entry]:
         """Encode rows as log entries; a stretch of many rows is divided among several."""
@@ -104,8 +107,10 @@ class ListedRows(ColumnFormat, StretchValues):
         return replace(stretches, parts={**stretches.parts, LISTS: without_sources})
 
     def sliding_windows(self, keys: KeyTable) -> Sequence[SlidingWindows]:
-        """Return the makers of windows, which add and remove rows, if modules can do that."""
-        return sliding_windows(self._modules, self._grids if self._modules else (), keys, RowQueue)
+        """Return the makers of windows, which add and remove rows; none if the modules compute each window anew."""
+        if not self._modules:
+            return ()
+        return sliding_windows(self._modules, self._grids, keys, queue_of=RowQueue)
 
     def of_slices(self, slices: StretchTable) -> StretchTable:
         """Return slices with the list of their payloads for each module, which sliding windows add and remove."""
@@ -140,7 +145,7 @@ class ListedRows(ColumnFormat, StretchValues):
 
     def _results_of_run(self, windows: StretchTable, keys: KeyTable) -> Iterator[list[Any]]:
         """Yield for each module its results for a run of windows, all of whose rows become Python objects at once."""
-        # The rows, window by window, each window's in the order of time.
+        # The rows are ordered by window, and those of a window by time.
         lists: RowLists = windows.parts[LISTS]
         places = lists.places()
         starts = numpy_array(lists.table.column("start"))[places]
@@ -148,6 +153,7 @@ class ListedRows(ColumnFormat, StretchValues):
         places = places[by_key_and_start(window_of_row, starts)]
         columns = lists.payload(places, self._values_of)
         bounds = [0, *np.cumsum(windows.weight).tolist()]
+
         window_keys = keys.take(windows.keys)
         called_windows = CalledWindows(window_keys, key_names(window_keys), windows.low, windows.high)
 
@@ -180,7 +186,7 @@ class ListedRows(ColumnFormat, StretchValues):
         """
         if not self._query.timestamps.is_set_by_module:
             return [row.payload if isinstance(row, Event) else row for row in rows]
-        stamped_rows = self._computed.stamper.rows(key, window, [rows])
+        stamped_rows = self._computed.stamper.rows(key, window, [rows])  # the rows are the result of the only module
         return [Event(row.start, row.end, row.value) for row in stamped_rows]
 
 
@@ -193,8 +199,10 @@ def _events(lists: RowLists, places: IntArray, columns: Sequence[list[Any]]) -> 
         columns: The columns of their payloads, in that order.
     """
     starts, ends, payloads = lists.rows(places, columns)
-    # Nothing revises these rows: each event was inserted with the times that it has. A number serves as its id.
-    fields = zip(range(len(places)), starts, ends, payloads, starts, ends, strict=True)
+    # These rows have no ids: a number serves as the id. The last two fields say since and until when an event may be a
+    # member of windows: as long as it lasts.
+    ids = range(len(places))
+    fields = zip(ids, starts, ends, payloads, starts, ends, strict=True)
     return list(map(stored_event, fields))
 
 
@@ -205,14 +213,15 @@ def _with_inputs(table: pa.Table, columns: Sequence[int | None]) -> pa.Table:
         table: The rows, with their times.
         columns: For each input column of the query, its place among those of the stored rows.
     """
-    renamed = {name: table.column(name) for name in TIMES if name in table.column_names}
+    reordered = {name: table.column(name) for name in TIMES if name in table.column_names}
     for place, stored_place in enumerate(columns):
-        renamed[f"i{place}"] = table.column(f"i{stored_place}")
-    return pa.table(renamed)
+        reordered[f"i{place}"] = table.column(f"i{stored_place}")
+    return pa.table(reordered)
 
 
 def _divided(stretches: StretchTable) -> StretchTable:
     """Divide stretches of many rows, so that the rows of each fit into a log entry."""
+    # So many rows of average size make `ENTRY_BYTES`.
     lists: RowLists = stretches.parts[LISTS]
     rows_per_entry = max(1, int(stretches.weight.sum()) * ENTRY_BYTES // max(lists.nbytes, 1))
     piece_counts = (stretches.weight + rows_per_entry - 1) // rows_per_entry  # rounded up

@@ -30,7 +30,7 @@ class Queue(Protocol):
 
 
 def queue_of_states(module: StateModule, grid: SliceGrid) -> Queue:
-    """Return the cheapest queue of states of slices."""
+    """Return an empty queue of the states of slices, of the kind that costs the module the fewest calls."""
     if grid.grows:
         return Growing(module)
     return Deducting(module) if module.can_deduct else TwoStacks(module)
@@ -85,6 +85,7 @@ class TwoStacks:
 
     def state(self) -> State:
         """Return the merged state of the slices; there is at least one. The caller must not mutate it."""
+        # The state on top of the older ones is the merge of all of these; the sum is that of the newer ones.
         if not self._newer:
             return self._older[-1]
         if not self._older:
@@ -106,6 +107,7 @@ class Deducting(TwoStacks):
     """
 
     _deducted = 0
+    """The number of states that were deducted since the merged state was last made anew."""
 
     def pop(self, count: int) -> None:
         """Remove the oldest states."""

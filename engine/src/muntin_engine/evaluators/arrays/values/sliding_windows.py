@@ -70,68 +70,71 @@ class SlidingWindows:
         self._step = 0
         """The place of the present step, for the message if a module fails."""
 
-    def entering(self, first: int, last: int) -> tuple[int, int]:
+    def entering(self, first: int, stop: int) -> tuple[int, int]:
         """Return the range of the slices that enter with a range of windows.
 
         Args:
             first: The number of the first window, or `-NEVER`.
-            last: The number after that of the last window, or `NEVER`.
+            stop: The number after that of the last window, or `NEVER`.
 
         Returns:
             The first slice, and the one after the last.
         """
+        # Slices that the first window shares with earlier ones have entered with these.
         first_slice = max(self.grid.first_live(first), self._entered_below)
-        return first_slice, self.grid.first_legal(last)
+        return first_slice, self.grid.first_legal(stop)
 
-    def close(self, slices: StretchTable | None, first: int, last: int) -> Iterator[ResultWindows]:
-        """Yield the windows from `first` up to but not including `last` that have members.
+    def close(self, slices: StretchTable | None, first: int, stop: int) -> Iterator[ResultWindows]:
+        """Yield the windows from `first` up to but not including `stop` that have members, and go on to window `stop`.
 
         Args:
             slices: The slices in the range that `entering` returns, in their order, with the state or the rows of each
                 for every module; None if the bucket has no slices at all.
             first: The number of a window, or `-NEVER`, which is before all others.
-            last: The number of a window, or `NEVER`, which is after all others.
+            stop: The number of a window, or `NEVER`, which is after all others.
 
         Raises:
             ModuleFailedError: A module raised an exception.
         """
-        self._entered_below = self.grid.first_legal(last)
+        self._entered_below = self.grid.first_legal(stop)
         if slices is None:
             slices = self._no_slices()
-        if self.grid.slices == 1 and not self.grid.grows:
+        if self.grid.slices == 1 and not self.grid.grows:  # each window is one slice
             yield from self._single_slices(slices)
             return
 
         # First the members that entered with earlier windows and have not left, then those that enter.
         previous_count = len(self._member_keys)
         keys = np.concatenate([self._member_keys, slices.keys])
-        numbers = np.concatenate([self._member_slices, slices.low])
-        entry_windows = np.maximum(self.grid.first_window(numbers), first)
-        exit_windows = self.grid.last_window(numbers) + 1
-        steps = steps_of(keys, entry_windows, exit_windows, previous_count, first, last)
+        slice_numbers = np.concatenate([self._member_slices, slices.low])
+        entry_windows = np.maximum(self.grid.first_window(slice_numbers), first)
+        exit_windows = self.grid.last_window(slice_numbers) + 1
+        steps = steps_of(keys, entry_windows, exit_windows, previous_count, first=first, stop=stop)
         values = self._slide_all(slices, steps)
 
-        # Slices that do not leave before window `last` are members of it.
-        member_places = np.flatnonzero(exit_windows > last)
+        # Slices that have not left at window `stop`, the next one to make, are members of it.
+        member_places = np.flatnonzero(exit_windows > stop)
         if self.grid.grows:
             # All slices of a key leave together: one member stands for them.
             _, first_of_key = np.unique(keys[member_places], return_index=True)
             member_places = member_places[first_of_key]
         self._member_keys = keys[member_places]
-        self._member_slices = numbers[member_places]
+        self._member_slices = slice_numbers[member_places]
         self._drop_idle_queues()
 
         has_windows = steps.make_windows
         yield from self._windows(
             keys=steps.keys[has_windows],
             firsts=steps.firsts[has_windows],
-            lasts=steps.lasts[has_windows],
+            stops=steps.stops[has_windows],
             values=values,
         )
 
     def _no_slices(self) -> StretchTable:
-        """Return a table of no slices, with states of each module."""
-        states = {Part(place, STATE): States.of(module, (), 0) for place, module in enumerate(self._modules)}
+        """Return a table of no slices that has the part of each module's states, as other tables have it."""
+        states: dict[Part, States] = {}
+        for place, module in enumerate(self._modules):
+            states[Part(place, STATE)] = States.of(module, states=(), count=0)
         return replace(EMPTY, parts=states)
 
     def _single_slices(self, slices: StretchTable) -> Iterator[ResultWindows]:
@@ -140,7 +143,7 @@ class SlidingWindows:
         numbers = self.grid.first_window(slices.low)
         locate = whereabouts(self._key_table, slices.keys, lambda place: extent_of(int(numbers[place])))
         values = results_of(self._modules, slices, locate)
-        yield from self._windows(slices.keys, numbers, numbers + 1, values)
+        yield from self._windows(keys=slices.keys, firsts=numbers, stops=numbers + 1, values=values)
 
     def _slide_all(self, slices: StretchTable, steps: Steps) -> list[list[Any]]:
         """Return for each module its results for the steps that make windows.
@@ -150,10 +153,11 @@ class SlidingWindows:
             steps: The steps of all keys.
         """
         extent_of = self.grid.windows.window
-        order = by_key_and_start(slices.keys, slices.low)  # as the steps take them
+        order = by_key_and_start(slices.keys, slices.low)  # the order in which slices enter, step by step
         locate_step = whereabouts(self._key_table, steps.keys, lambda place: extent_of(int(steps.firsts[place])))
         values: list[list[Any]] = []
-        # Of a call that fails, `_slide` notes the step, whichever of its calls it is.
+        # If a call fails, its key and window are those of the step in `_step`, which `_slide` keeps up to date. The
+        # number of the call, which `located` passes on, says nothing here.
         with located(lambda _: locate_step(self._step)):
             for place, module in enumerate(self._modules):
                 CURRENT_CALL.set_module(module.label)
@@ -169,22 +173,29 @@ class SlidingWindows:
                 del queues[key]
 
     def _windows(
-        self, keys: IntArray, firsts: IntArray, lasts: IntArray, values: list[list[Any]]
+        self, keys: IntArray, firsts: IntArray, stops: IntArray, values: list[list[Any]]
     ) -> Iterator[ResultWindows]:
         """Yield the windows of steps, as one table; nothing if there are no steps.
 
         Args:
             keys: The code of the key of each step.
             firsts: The first window of each step.
-            lasts: The window after the last one of each step.
+            stops: The window after the last one of each step.
             values: The results of each module, step by step.
         """
         if len(keys):
-            # All windows of a step have its result: `steps` says for each window which step that is.
-            steps, within = expanded(lasts - firsts)
-            low, high = in_ticks(self.grid.windows, firsts[steps] + within)
-            table = StretchTable(keys[steps], low, high, np.ones(len(steps), np.int64), {})
-            yield ResultWindows(self._place, table, self._key_table.take(table.keys), values, steps)
+            # All windows of a step share its result: `step_of_window` says for each window which step that is.
+            step_of_window, within = expanded(stops - firsts)
+            low, high = in_ticks(self.grid.windows, firsts[step_of_window] + within)
+            weight = np.ones(len(step_of_window), np.int64)
+            table = StretchTable(keys[step_of_window], low, high, weight, parts={})
+            yield ResultWindows(
+                place=self._place,
+                windows=table,
+                keys=self._key_table.take(table.keys),
+                values=values,
+                value_places=step_of_window,
+            )
 
     def used_codes(self) -> IntArray:
         """Return the codes of the keys that have a member in the next window."""
@@ -212,7 +223,7 @@ class SlidingWindows:
         started = module.meter.now()
         columns = (steps.keys, steps.exit_counts, steps.entry_counts, steps.make_windows)
         steps_as_tuples = zip(*map(np.ndarray.tolist, columns), strict=True)
-        # The step is an attribute, so that an exception of the module can be placed.
+        # The loop writes each step to `_step`: if the module fails, the key and the window of the call are found there.
         for self._step, (key, exit_count, entry_count, makes_windows) in enumerate(steps_as_tuples):
             queue = queues.get(key)
             if queue is None:
@@ -233,7 +244,7 @@ def sliding_windows(
     keys: KeyTable,
     queue_of: Callable[[StateModule, SliceGrid], Queue],
 ) -> list[SlidingWindows]:
-    """Return a maker of windows for each specification; none for windows without slices."""
+    """Return a maker of windows for each specification; none of sessions and snapshots, which have no grids."""
     return [SlidingWindows(place, modules, grid, keys, queue_of) for place, grid in enumerate(grids)]
 
 
@@ -242,16 +253,17 @@ class Steps(NamedTuple):
 
     Attributes:
         keys: The code of the key of each step.
-        firsts: The first of its windows.
-        lasts: The one after the last; `firsts` where members leave and no window is made any more.
-        exit_counts: The number of members of the step before that are none of this one: its oldest ones.
+        firsts: The first window of each step.
+        stops: The window after the last one of each step. It is the first one itself if members leave with the step and
+            no window is made any more.
+        exit_counts: The number of members that leave with the step: the oldest ones of the step before.
         entry_counts: The number of members that enter with the step.
         members: The number of members of the step.
     """
 
     keys: IntArray
     firsts: IntArray
-    lasts: IntArray
+    stops: IntArray
     exit_counts: IntArray
     entry_counts: IntArray
     members: IntArray
@@ -259,16 +271,17 @@ class Steps(NamedTuple):
     @property
     def make_windows(self) -> BoolArray:
         """True for each step that makes windows: they exist, and have members."""
-        make_windows: BoolArray = (self.members > 0) & (self.lasts > self.firsts)
+        make_windows: BoolArray = (self.members > 0) & (self.stops > self.firsts)
         return make_windows
 
 
 def steps_of(  # members, and the windows that they go through
-    keys: IntArray, entry_windows: IntArray, exit_windows: IntArray, previous_count: int, first: int, last: int
+    keys: IntArray, entry_windows: IntArray, exit_windows: IntArray, previous_count: int, *, first: int, stop: int
 ) -> Steps:
     """Return the steps of all keys through a range of windows.
 
-    If members leave with the window `last`, their key has a last step there, which makes no window.
+    A member is a slice of a key that has rows. A step is a run of neighbouring windows of a key with the same members.
+    If members leave with the window `stop`, their key has a last step there, which makes no window.
 
     Cost: a sort of the members; windows without any are skipped, however many there are.
 
@@ -279,16 +292,17 @@ def steps_of(  # members, and the windows that they go through
         exit_windows: The first window that each member is not in any more.
         previous_count: The number of members that entered with earlier windows; they come first.
         first: The first window to make.
-        last: The window after the last one to make.
+        stop: The window after the last one to make.
 
     Example:
-        >>> steps = steps_of(np.array([0, 0, 0]), np.array([-1, 0, 8]), np.array([1, 2, 10]), 0, -5, 20)
-        >>> [tuple(map(int, step[1:])) for step in zip(*steps)]
+        >>> entries = np.array([-1, 0, 8])
+        >>> steps = steps_of(np.array([0, 0, 0]), entries, np.array([1, 2, 10]), previous_count=0, first=-5, stop=20)
+        >>> [tuple(map(int, step[1:])) for step in zip(*steps)]  # first, stop, exits, entries, members
         [(-1, 0, 0, 1, 1), (0, 1, 0, 1, 2), (1, 2, 1, 0, 1), (2, 8, 1, 0, 0), (8, 10, 0, 1, 1), (10, 20, 1, 0, 0)]
     """
     # A key has a step wherever members enter or leave, and one at the first window if it has members from before. Each
     # of these is a change at a window: first come those of members from before, then entries, then exits.
-    exiting = np.flatnonzero(exit_windows <= last)
+    exiting = np.flatnonzero(exit_windows <= stop)
     previous_keys, previous_counts = np.unique(keys[:previous_count], return_counts=True)
     entries = entry_windows[previous_count:]
     change_keys = np.concatenate([previous_keys, keys[previous_count:], keys[exiting]])
@@ -303,17 +317,24 @@ def steps_of(  # members, and the windows that they go through
     is_other_window = np.append(True, change_windows[1:] != change_windows[:-1])[:change_count]
     starts = np.flatnonzero(is_other_key | is_other_window)
 
-    def sums_by_step(low: int, high: int, counts: IntArray | int = 1) -> IntArray:
-        """Return for each step the sum of `counts`, which are those of the unsorted changes from `low` up to `high`."""
-        count_of_change = np.zeros(change_count, np.int64)
-        count_of_change[low:high] = counts
-        return np.add.reduceat(count_of_change[order], starts) if len(starts) else count_of_change
+    def sums_by_step(changes: slice, members: IntArray | int) -> IntArray:
+        """Return for each step the number of members that some of its changes are about.
+
+        Args:
+            changes: The changes that count, as a range of the unsorted ones.
+            members: The number of members of each of these changes.
+        """
+        members_of_change = np.zeros(change_count, np.int64)
+        members_of_change[changes] = members
+        if not len(starts):  # `reduceat` needs a step
+            return members_of_change
+        return np.add.reduceat(members_of_change[order], starts)
 
     first_entry = len(previous_keys)
     first_exit = first_entry + len(entries)
-    initial_counts = sums_by_step(0, first_entry, previous_counts)
-    entry_counts = sums_by_step(first_entry, first_exit)
-    exit_counts = sums_by_step(first_exit, change_count)
+    initial_counts = sums_by_step(slice(0, first_entry), members=previous_counts)
+    entry_counts = sums_by_step(slice(first_entry, first_exit), members=1)
+    exit_counts = sums_by_step(slice(first_exit, change_count), members=1)
 
     # A step has the members that entered with it or earlier steps of its key and have not left: the total over the
     # steps of all keys, less the total before the first step of its key.
@@ -324,13 +345,13 @@ def steps_of(  # members, and the windows that they go through
     members = total - np.repeat(total_before_key, steps_of_key)
 
     # A step ends where the next one of its key starts. The last step of a key ends with the last window.
-    lasts = np.append(change_windows[starts[1:]], last)[: len(starts)]
-    lasts[key_starts[1:] - 1] = last
-    lasts[-1:] = last
+    stops = np.append(change_windows[starts[1:]], stop)[: len(starts)]
+    stops[key_starts[1:] - 1] = stop
+    stops[-1:] = stop
     return Steps(
         keys=change_keys[starts],
         firsts=change_windows[starts],
-        lasts=lasts,
+        stops=stops,
         exit_counts=exit_counts,
         entry_counts=entry_counts,
         members=members,

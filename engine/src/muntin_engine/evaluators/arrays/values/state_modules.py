@@ -86,7 +86,8 @@ class StateModules:
         """
         states_by_module: list[list[State]] = [[] for _ in self.modules]
         row_start = 0
-        # Groups are taken in blocks of about `MOST_OBJECTS` rows, whose values are Python objects at a time.
+        # Groups are taken in blocks of about `MOST_OBJECTS` rows: only the values of one block are Python objects at a
+        # time.
         for start, stop in few_members(counts, MOST_OBJECTS):
             block_counts = counts[start:stop]
             row_count = int(block_counts.sum())
@@ -96,7 +97,7 @@ class StateModules:
             for module, states in zip(self.modules, states_by_module, strict=True):
                 CURRENT_CALL.set_module(module.label)
                 payloads = module.payloads(columns, row_count)
-                with located(locate, first + start):
+                with located(locate, first=first + start):
                     states.extend(module.lifted_states(payloads, block_counts))
 
         parts: dict[Part, States] = {}
@@ -161,7 +162,7 @@ class StateModules:
         version: SchemaVersion,
         stored_place: int | None,
     ) -> Sequence[State]:
-        """Return the states of a module that an older schema version of the query packed.
+        """Return the states of a module from those that an older schema version of the query packed.
 
         Args:
             module: The module.
@@ -263,7 +264,7 @@ def lift_states(
 ) -> Iterator[BucketBlob]:
     """Make Python states of the rows of each key and slice, and yield those of each bucket that has any.
 
-    Of rows in gaps between windows only the number is sent: they count as accepted, and no module sees them.
+    Rows in gaps between windows are sent without states: they count as accepted, and no module sees them.
 
     Cost: that of `StateModules`, and a few passes over the rows.
 
@@ -280,7 +281,7 @@ def lift_states(
     grid = grids[0]
     numbers = numbers_at(grid.periods, rows.starts)  # of ticks, or of periods of a calendar
     slices = grid.slices_at(numbers)
-    is_in_window = in_windows(grids, slices, slices)
+    is_in_window = in_windows(grids, firsts=slices, lasts=slices)
     rows_in_windows = rows if is_in_window.all() else rows.where(is_in_window)
     if len(rows_in_windows):
         yield from _lifted(modules, grid, rows_in_windows, with_rows=with_rows)
@@ -312,7 +313,7 @@ class _GroupedRows(NamedTuple):
         parts: dict[Part, Values] = {}
         if with_rows:
             parts[LISTS] = rows.lists().reduce(groups.codes, size)
-        stretches = StretchTable(groups.keys, groups.low, groups.low, counts, parts)
+        stretches = StretchTable(groups.keys, low=groups.low, high=groups.low, weight=counts, parts=parts)
         return cls(keys, groups.codes, stretches)
 
 

@@ -49,7 +49,8 @@ class PythonStates(StretchValues):
         Args:
             modules: Its modules.
             grids: Its slices; none of sessions.
-            gap: The number of ticks after its last one up to which an event counts: the gap of sessions, otherwise 1.
+            gap: How far the stretch of an event reaches past its last tick: by the gap of sessions, otherwise by 1
+                tick.
             with_late_rows: True if the rows travel with the states, because late rows are kept.
         """
         super().__init__(with_late_rows=with_late_rows)
@@ -67,6 +68,7 @@ class PythonStates(StretchValues):
 
     def read_blob(self, blob: bytes, keys: KeyTable, *, with_rows: bool) -> Arrival:
         """Decode a blob of a map task: the states of slices, or the rows of sessions."""
+        # States come packed after the table of stretches, rows of sessions as its columns, late rows as lists.
         blob_keys, blob_stretches, packed = from_blob(blob, {LISTS: None} if with_rows else {})
         arrival = coded(keys, blob_keys, blob_stretches, packed)
         if not self._grids:

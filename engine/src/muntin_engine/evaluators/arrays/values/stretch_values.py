@@ -44,12 +44,12 @@ class StretchValues(StretchFormat):
         return self.merge(rows, groups, keys)
 
     def merge(self, stretches: StretchTable, groups: Groups, keys: KeyTable) -> StretchTable:
-        """Merge each group of stretches into one; the value of its first stretch may change."""
+        """Merge each group of stretches into one; the value of a group's first stretch may be changed in place."""
         del keys
         return stretches.reduce(groups)
 
     def merge_alike(self, tables: Sequence[StretchTable], keys: KeyTable) -> StretchTable:
-        """Merge equal stretches of each key, in the order of stretches; values of earlier tables may change."""
+        """Merge stretches of one key that have the same ends; values of the earlier tables may be changed in place."""
         stretches = concat(tables)
         return self.merge(stretches, alike(stretches), keys)
 
@@ -84,7 +84,8 @@ class FormComponents(ColumnFormat, StretchValues):
         Args:
             forms: Its forms.
             grids: Its slices; none of sessions and snapshots.
-            gap: The number of ticks after its last one up to which an event counts: the gap of sessions, otherwise 1.
+            gap: How far the stretch of an event reaches past its last tick: by the gap of sessions, otherwise by 1
+                tick.
             with_late_rows: True if the rows travel with the components, because late rows are kept.
         """
         ColumnFormat.__init__(self, forms)
