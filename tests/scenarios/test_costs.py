@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -13,6 +15,8 @@ import pytest
 from muntin import (
     INFINITY,
     EmitPolicy,
+    Event,
+    JoinKind,
     TimestampPolicy,
     count_by_start,
     cumulate,
@@ -22,6 +26,8 @@ from muntin import (
     snapshot,
     tumbling,
 )
+from muntin.changes import Insertion
+from muntin.testing import Batch, KeyedChange
 from muntin.triggers import every_count, on_signal
 from muntin_engine.evaluators.keyed import event_index
 from muntin_engine.evaluators.keyed.event_index import EventIndex
@@ -30,6 +36,11 @@ from muntin_engine.state.cells import MemoryCells
 from muntin_engine.state.store_cache import STORE_CACHE
 from muntin_stats import Sum
 from tests.scenarios.feed import Deducted, Feed, Merged, Row, RunningTotal, Total, at, query, revision, row
+from tests.scenarios.join import Join
+from tests.scenarios.passing import passing
+from tests.scenarios.reference_input import Arrival
+from tests.scenarios.running import Run
+from tests.scenarios.stepping import NO_MISHAPS
 
 
 def points(*ticks: int, key: Any = "k") -> list[Any]:
@@ -357,6 +368,11 @@ def test_where_some_decoded_keys_have_no_room_those_alone_are_decoded_again(monk
 
 def calls_of(feed: Feed, *rows: Row, watermark: int | None = None) -> int:
     """Run a batch, and return how many Python and C functions it calls."""
+    return called(lambda: feed.batch(*rows, watermark=watermark))
+
+
+def called(action: Callable[[], object]) -> int:
+    """Do something, and return how many Python and C functions it calls."""
     calls = 0
 
     def count(frame: FrameType, event: str, argument: object) -> None:
@@ -366,7 +382,7 @@ def calls_of(feed: Feed, *rows: Row, watermark: int | None = None) -> int:
     previous_profile = sys.getprofile()
     sys.setprofile(count)
     try:
-        feed.batch(*rows, watermark=watermark)
+        action()
     finally:
         sys.setprofile(previous_profile)
     return calls
@@ -387,6 +403,36 @@ def test_a_row_touches_as_much_of_many_live_events_as_of_few(window: Any, emit: 
         costs.append(calls_of(feed, row(None, 2 * live + 1, 2 * live + 10, 1)))
     few, many = costs
     assert many < 1.2 * few, f"a batch of one row makes {few:,} calls with 500 live events and {many:,} with 4,000"
+
+
+@pytest.mark.parametrize(
+    "join",
+    [passing("named"), Join(JoinKind.ANTI, ("named", "intervals")), Join(JoinKind.CLIP, ("named", "intervals"))],
+    ids=str,
+)
+def test_a_row_of_a_join_touches_as_much_of_many_events_that_wait_as_of_few(join: Join) -> None:
+    """
+    left events    [-----)[-----)[-----) ...    wait for the watermark, which is at 0
+    a batch              [--)                   brings one of them
+    """
+    costs = []
+    for live in (500, 4_000):
+        run = Run(join, join.plan(buckets=1), NO_MISHAPS)
+        process_lefts(run, *((4 * n, 4 * n + 5) for n in range(live)))
+        for n in range(3):  # the first ones find out how long events last, and what starts first
+            process_lefts(run, (2 * live + 40 * n + 1, 2 * live + 40 * n + 9))
+        costs.append(called(partial(process_lefts, run, (2 * live + 3, 2 * live + 10))))
+        assert run.last["events_held"] == live + 4
+    few, many = costs
+    assert many < 1.2 * few, f"a batch of one row makes {few:,} calls with 500 live events and {many:,} with 4,000"
+
+
+def process_lefts(run: Run, *lifetimes: tuple[int, int]) -> None:
+    """Process a batch that brings left events of a join, and the watermark 0 of each input."""
+    changes = [KeyedChange("k", Insertion(start, Event(start, end, 1))) for start, end in lifetimes]
+    left = Batch(tuple(changes), 0)
+    rights = [Batch((), 0)] * (len(run.query.places) - 1)
+    run.process(Arrival((left, *rights)))
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from muntin import INFINITY, JoinKind
+from muntin import EARLIEST, INFINITY, JoinKind
 from muntin_engine.evaluators.joins.matching import LEFT, RIGHT, JoinQuery, Match
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, union
+from muntin_engine.plan.evaluator_query import EvaluatorQuery
 
 
 class Watermarks(NamedTuple):
@@ -39,6 +40,7 @@ class Finality:
 
     Attributes:
         watermarks: The watermark of each input.
+        last_past_ends: The tick of each input by which events have ended that are past: see `is_past`.
 
     Example:
         An event from 2 to 8 may still end at 5 or later, where ends move and the watermark is 5.
@@ -74,17 +76,20 @@ class Finality:
         self._ends_move = tuple(side.event_ends_move for side in query.sides)
         self._is_edge = tuple(side.is_edge for side in query.sides)
         self.watermarks = watermarks
+        self.last_past_ends = tuple(
+            _last_past_end(side, watermark) for side, watermark in zip(query.sides, watermarks, strict=True)
+        )
 
     def is_past(self, side: int, event: StoredEvent) -> bool:
         """Return True if an event stays as it is: no legal row of its input can be about it any more.
 
         At the watermark 5 a revision of an event that ends at 4 would be late; one of an event that ends at 8 may come.
         """
-        watermark = self.watermarks[side]
-        if not self._ends_move[side] or watermark == INFINITY:
-            return True
-        # A sample ends where the next one starts, which no other sample can replace at an earlier time.
-        return event.end < watermark or (self._is_edge[side] and event.end == watermark)
+        return event.end <= self.last_past_ends[side]
+
+    def past_from(self, side: int, event: StoredEvent) -> int:
+        """Return the first watermark of its input at which an event is past; see `is_past`."""
+        return event.end if self._is_edge[side] else event.end + 1
 
     def lasts(self, side: int, event: StoredEvent, tick: int) -> bool:
         """Return True if an event that ends at a tick or later will not come to end before it.
@@ -159,9 +164,9 @@ class Finality:
         # First the ticks of the part: a later right event must not cover them.
         if self._kind is JoinKind.SEMI:
             # Here the part consists of covered ticks: they must stay covered, and the tick before them uncovered.
-            certain_end = self._certain_end(start, rights)
-            if certain_end < end:
-                return [AwaitedWatermark(RIGHT, max(certain_end, watermark) + 1)]
+            if self._certain_end(start, rights) < end:
+                # At the end of the part, none of the right events that cover it can come to end before that any more.
+                return [AwaitedWatermark(RIGHT, end)]
             if left.start < start and watermark < start:
                 return [AwaitedWatermark(RIGHT, start)]
         elif watermark < end:
@@ -208,3 +213,12 @@ class Finality:
 
         # Other parts are uncovered ticks: one ends for good where a right event covers the next tick for certain.
         return any(since <= end < until for since, until in self.certain_cover(rights))
+
+
+def _last_past_end(side: EvaluatorQuery, watermark: int) -> int:
+    """Return the last end that an event of an input can have if it is past, by the watermark of the input."""
+    if not side.event_ends_move or watermark == INFINITY:
+        return INFINITY
+    # A sample ends where the next one starts, which no other sample can replace at an earlier time.
+    last_end = watermark if side.is_edge else watermark - 1
+    return max(EARLIEST, last_end)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 
-from muntin import INFINITY, JoinKind, Window
-from muntin_engine.evaluators.joins.finality import Finality
+from muntin import EARLIEST, INFINITY, JoinKind, Window
+from muntin_engine.evaluators.joins.finality import AwaitedWatermark, Finality
 from muntin_engine.evaluators.joins.join_state import EmittedRow, EmittedRows, JoinState, RowName
+from muntin_engine.evaluators.joins.left_timers import NEVER, LeftTimers
 from muntin_engine.evaluators.joins.matching import LEFT, RIGHT, JoinQuery, Match, matches, neighbours
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.live_output import netted
@@ -19,8 +19,9 @@ from muntin_engine.time.changes import OutputChange, OutputKind
 class JoinEmission:
     """Emits the rows of one key that a micro-batch changes, or that are final after it.
 
-    Where rows wait for a watermark, each batch that touches a key looks at all its left events; otherwise at those that
-    changed and at those that overlap a right event which did.
+    Cost: a batch looks at the left events that changed, at those that overlap or touch a right event which did, and at
+    those of which a row waited for a watermark that has come. When a key was decoded, all are looked at once where rows
+    wait.
     """
 
     def __init__(self, query: JoinQuery, state: JoinState, finality: Finality) -> None:
@@ -35,11 +36,12 @@ class JoinEmission:
         self._state = state
         self._finality = finality
         self._watermarks = finality.watermarks
-        self._looks_at_all = query.waits
-        self._least_awaited = [INFINITY, INFINITY]
-        """For each side the least of its watermarks that a row waits for."""
-        self._least_waiting_start = INFINITY
-        """The least start of a row that waits."""
+        self._looks_at_all = False
+        if state.left_timers is None and (query.waits or query.kind is JoinKind.CLIP):
+            state.left_timers = LeftTimers()
+            self._looks_at_all = True
+        self._left_timers = state.left_timers
+        """When left events are to be looked at again; None where no row waits, and no event is clipped."""
         self._new_emitted: dict[Hashable, EmittedRows] = {}
         """The emitted rows, after the batch, of the left events whose rows change, by the ids of these events."""
         self._changes: list[dict[Hashable, EventChange]] = []
@@ -68,6 +70,8 @@ class JoinEmission:
             is_gone = present is None or not present.is_member
             if previous is not None and is_gone:
                 output += self._replace_rows(previous, ())
+                if self._left_timers is not None:
+                    self._left_timers.discard(previous.id)
 
         # The rows of other left events are computed anew, and compared with those that were emitted. Rows that are not
         # final are held back.
@@ -75,8 +79,8 @@ class JoinEmission:
         for left, nearby_rights in neighbours(self._lefts_to_look_at(), rights):
             matching_rights = self._query.matching_rights(left, nearby_rights)
             rows = self._rows_of(left, matching_rights)
-            if self._query.waits:
-                rows = [row for row in rows if not self._waits(left, row, matching_rights)]
+            if self._left_timers is not None:
+                rows = self._final_rows(left, rows, matching_rights, self._left_timers)
             output += self._replace_rows(left, rows)
 
         # A row that is retracted and inserted again stays as it is, under its old id.
@@ -98,17 +102,26 @@ class JoinEmission:
         if self._looks_at_all:
             return lefts
         lefts_by_id = {event.id: event for event in self._changed_events(LEFT)}
-        # Also those beside a changed right event, where it was before the batch and where it is after it.
+
+        # Also those beside a changed right event, where it was before the batch and where it is after it. A left event
+        # that ends where the right one starts is among them: so each is looked up from the tick before its start on.
         changed_rights: list[StoredEvent] = []
-        for previous, present in self._changes[RIGHT].values():
-            if previous is not None:
-                changed_rights.append(previous)
-            if present is not None:
-                changed_rights.append(present)
+        for change in self._changes[RIGHT].values():
+            for right in change:
+                if right is not None:
+                    changed_rights.append(right._replace(start=right.start - 1))
         for _, nearby_lefts in neighbours(changed_rights, lefts):
             for left in nearby_lefts:
                 lefts_by_id[left.id] = left
-        return lefts_by_id.values()
+        if self._left_timers is None:
+            return lefts_by_id.values()
+
+        for left_id in self._left_timers.take_due(self._watermarks):
+            due_left = lefts.get(left_id)
+            if due_left is not None:
+                lefts_by_id[left_id] = due_left
+        # In the order in which all are looked at: the ids of the output must not depend on what a worker caches.
+        return lefts.put_in_order(lefts_by_id.values())
 
     def _emit_at_once(self, nets: Sequence[NetChanges]) -> Iterator[OutputChange]:
         """Yield the pairs that have a new event: no pair is emitted twice, and none changes."""
@@ -135,13 +148,43 @@ class JoinEmission:
         """Return the rows of a left event, by its `neighbours` that meet the condition with it."""
         return matches(self._query.kind, left, rights)
 
-    def _waits(self, left: StoredEvent, row: Match, rights: Sequence[StoredEvent]) -> bool:
-        """Return True if a row is not final; record its start, and the watermarks that it waits for, for the timer."""
-        awaited_watermarks = self._finality.awaits(left, row, rights)
+    def _final_rows(
+        self, left: StoredEvent, rows: list[Match], rights: Sequence[StoredEvent], left_timers: LeftTimers
+    ) -> list[Match]:
+        """Return the rows of a left event that are emitted now, and enter the watermarks that the others wait for.
+
+        Args:
+            left: The left event.
+            rows: Its rows.
+            rights: Its `neighbours` that meet the condition with it.
+            left_timers: The watermarks that left events wait for.
+        """
+        awaited_watermarks = self._awaited_to_drop(left)
+        waiting_from = NEVER
+        final_rows = rows
+        if self._query.waits:
+            final_rows = []
+            for row in rows:
+                awaited_by_row = self._finality.awaits(left, row, rights)
+                if awaited_by_row:
+                    awaited_watermarks += awaited_by_row
+                    waiting_from = min(waiting_from, row.start)
+                else:
+                    final_rows.append(row)
+
+        # When the first of these watermarks comes, the event is looked at again.
+        first_awaited = [NEVER, NEVER]
         for side, watermark in awaited_watermarks:
-            self._least_awaited[side] = min(self._least_awaited[side], watermark)
-            self._least_waiting_start = min(self._least_waiting_start, row.start)
-        return bool(awaited_watermarks)
+            # The end of an input is the last watermark that comes; after it there is nothing more to wait for.
+            if self._watermarks[side] < INFINITY:
+                first_awaited[side] = min(first_awaited[side], watermark, INFINITY)
+        left_timers.put(left.id, first_awaited, waiting_from)
+        return final_rows
+
+    def _awaited_to_drop(self, left: StoredEvent) -> list[AwaitedWatermark]:
+        """Return the watermark at which a left event can be dropped, if its end does not say that."""
+        del left
+        return []
 
     def _replace_rows(self, left: StoredEvent, rows: Iterable[Match]) -> Iterator[OutputChange]:
         """Yield the changes of the output that replace the emitted rows of a left event.
@@ -206,6 +249,8 @@ class JoinEmission:
         for event in self._forget_lefts():
             if event.id in self._state.emitted:
                 self._state.put_emitted(event.id, {})
+            if self._left_timers is not None:
+                self._left_timers.discard(event.id)
         self._forget_rights()
 
     def _forget_lefts(self) -> list[StoredEvent]:
@@ -216,26 +261,30 @@ class JoinEmission:
         """Drop the right events that no later row needs."""
         if self._query.kind is JoinKind.INNER:
             forgotten = self._forget(RIGHT, self._watermarks[LEFT])
-            self._drop_emitted_rows({event.id for event in forgotten})
+            self._drop_emitted_rows(forgotten)
             return
 
+        if not self._state.sides[RIGHT].events.size:
+            return
         # Parts of left events are emitted. They are computed anew as long as the left event is live, from all right
         # events that overlap it.
-        until = self._watermarks[LEFT]
-        for left in self._state.sides[LEFT].events:
-            if left.is_member:
-                until = min(until, left.start)
-        self._forget(RIGHT, until)
+        first_start = self._state.sides[LEFT].events.earliest(EARLIEST)
+        self._forget(RIGHT, min(self._watermarks[LEFT], first_start))
 
-    def _drop_emitted_rows(self, right_ids: AbstractSet[Hashable]) -> None:
+    def _drop_emitted_rows(self, rights: Sequence[StoredEvent]) -> None:
         """Forget the emitted rows of right events that were dropped: nothing can change these rows any more.
 
         Args:
-            right_ids: The ids of the right events.
+            rights: The right events. A row of one is among those of a left event that overlaps it.
         """
-        if not right_ids:
+        if not rights or not self._state.emitted:
             return
-        for left_id, emitted in list(self._state.emitted.items()):
+        right_ids = {right.id for right in rights}
+        left_ids: set[Hashable] = set()
+        for _, nearby_lefts in neighbours(rights, self._state.sides[LEFT].events):
+            left_ids.update(left.id for left in nearby_lefts)
+        for left_id in left_ids:
+            emitted = self._state.emitted.get(left_id, {})
             revisable = {name: row for name, row in emitted.items() if name.right_id not in right_ids}
             if len(revisable) < len(emitted):
                 self._state.put_emitted(left_id, revisable)
@@ -256,10 +305,11 @@ class JoinEmission:
 
         def stays(event: StoredEvent) -> bool:
             """True if an event stays although it has ended."""
+            # Events that a filter left out are asked whatever their end is: they come first in the order of the index.
             return not self._finality.is_past(side, event) or is_needed(event)
 
         state = self._state.sides[side]
-        forgotten = state.events.forget(until, stays)
+        forgotten = state.events.forget(min(until, self._finality.last_past_ends[side]), stays)
         if forgotten:
             state.record_forgotten(forgotten)
         return forgotten
@@ -269,63 +319,84 @@ class JoinEmission:
 
         Then a row becomes final, a row of the input stops waiting for others of its event, or an event can be dropped.
         """
-        soonest = list(self._least_awaited)
+        soonest = [INFINITY, INFINITY]
+        held_from = INFINITY
+        if self._left_timers is not None:
+            for side, awaited in enumerate(self._left_timers.awaited):
+                soonest[side] = min(INFINITY, awaited.least())
+            held_from = min(INFINITY, self._left_timers.waiting_from.least())
+
         for side, state in enumerate(self._state.sides):
             opposite_side = 1 - side
-            watermarks = state.waiting_times(self._watermarks[side])
-            opposite_watermarks: list[int] = []
-            for event in state.events:
-                # An event that may change waits for its own input. After that the other input says when it is dropped.
-                if not self._finality.is_past(side, event):
-                    watermarks.append(min(event.end + 1, INFINITY))
-                    continue
-                needed_until = self._needed_until(side, event)
-                if needed_until > self._watermarks[opposite_side]:
-                    opposite_watermarks.append(needed_until)
-            soonest[side] = min([soonest[side], *watermarks])
-            soonest[opposite_side] = min([soonest[opposite_side], *opposite_watermarks])
+            soonest[side] = min([soonest[side], *state.waiting_times(self._watermarks[side])])
+            if not state.events.size:
+                continue
+
+            # An event that may change waits for its own input: the first one to end, or one that a filter left out.
+            last_past_end = self._finality.last_past_ends[side]
+            first_changeable = state.events.first_until_after(last_past_end)
+            if first_changeable is not None:
+                soonest[side] = min(soonest[side], first_changeable.end + 1)
+            if state.query.keeps is not None:
+                for filtered_event in state.events.until_at_most(EARLIEST):
+                    soonest[side] = min(soonest[side], filtered_event.end + 1)
+
+            # The other input says when an event that is past can be dropped.
+            first_needed = state.events.first_until_after(self._watermarks[opposite_side])
+            if first_needed is not None and first_needed.end <= last_past_end:
+                soonest[opposite_side] = min(soonest[opposite_side], first_needed.end)
         return KeyTimer(
             closing=soonest[LEFT],
             visibility=INFINITY,  # no windows become visible before they close
-            output_watermark=self._least_waiting_start,
+            output_watermark=held_from,
             right_closing=soonest[RIGHT],
         )
-
-    def _needed_until(self, side: int, event: StoredEvent) -> int:
-        """Return the watermark of the other input from which on none of its later rows can meet an event."""
-        del side
-        return event.end
 
 
 class ClipEmission(JoinEmission):
     """Emits left events, each until the first right event that starts after it.
 
     A left event is over once it is clipped for good, and a right one is needed while a kept event ends at its start:
-    the next one could take its place only while both may still be retracted. So each batch that touches a key looks at
-    all its left events.
+    the next one could take its place only while both may still be retracted.
+
+    Cost: that of `JoinEmission`; and a batch looks at the right events that have ended and still clip a left one.
     """
 
     def __init__(self, query: JoinQuery, state: JoinState, finality: Finality) -> None:
         """Prepare for a key; the arguments are those of `JoinEmission`."""
         super().__init__(query, state, finality)
-        self._looks_at_all = True
+        assert self._left_timers is not None, "left events of this kind have timers also where no row waits"
+        self._clip_ticks = self._left_timers.clip_ticks
         self._clipped_at: dict[Hashable, int] = {}
-        """For each left event, by its id, the start of the right event that clips it; `INFINITY` if none does."""
+        """For each left event that the batch looks at the start of the right event that clips it, or `NEVER`."""
 
     def _rows_of(self, left: StoredEvent, rights: Sequence[StoredEvent]) -> list[Match]:
-        """Return the one row of a left event, and note where it is clipped."""
-        clipped_at = min((right.start for right in rights if right.start > left.start), default=INFINITY)
+        """Return the one row of a left event, and enter where it is clipped."""
+        clipped_at = min((right.start for right in rights if right.start > left.start), default=NEVER)
         self._clipped_at[left.id] = clipped_at
+        self._clip_ticks.put(left.id, clipped_at)
         return [Match(None, left.start, min(left.end, clipped_at))]
+
+    def _awaited_to_drop(self, left: StoredEvent) -> list[AwaitedWatermark]:
+        """Return the watermark at which a left event may be clipped for good."""
+        clipped_at = self._clipped_at[left.id]
+        if clipped_at == NEVER:
+            return []
+        if not self._finality.is_past(LEFT, left):
+            return [AwaitedWatermark(LEFT, self._finality.past_from(LEFT, left))]
+        if clipped_at >= self._watermarks[RIGHT]:
+            return [AwaitedWatermark(RIGHT, clipped_at + 1)]
+        return []  # it is dropped in this batch
 
     def _forget_lefts(self) -> list[StoredEvent]:
         """Drop also the left events that are clipped for good, and return all that were dropped."""
         forgotten = super()._forget_lefts()
         lefts = self._state.sides[LEFT]
         clipped_for_good: list[StoredEvent] = []
-        for event in lefts.events:
-            clipped_at = self._clipped_at.get(event.id, INFINITY)
-            if clipped_at < self._watermarks[RIGHT] and self._finality.is_past(LEFT, event):
+        for left_id, clipped_at in self._clipped_at.items():
+            event = lefts.event(left_id)  # None if it was dropped just now
+            is_clipped = clipped_at < self._watermarks[RIGHT]
+            if event is not None and is_clipped and self._finality.is_past(LEFT, event):
                 clipped_for_good.append(event)
         lefts.replace(clipped_for_good, ())  # by no events
         lefts.record_forgotten(clipped_for_good)
@@ -333,20 +404,7 @@ class ClipEmission(JoinEmission):
 
     def _forget_rights(self) -> None:
         """Drop the right events that no later row needs, except those that clip a left event."""
-        clip_ticks = {self._clipped_at.get(event.id) for event in self._state.sides[LEFT].events}
-        self._forget(RIGHT, self._watermarks[LEFT], lambda event: event.start in clip_ticks)
-
-    def _needed_until(self, side: int, event: StoredEvent) -> int:
-        """Return the watermark of the other input from which on none of its later rows can meet an event.
-
-        A left event that is clipped is over once the watermark has passed the start of the right event that clips it.
-        """
-        if side == RIGHT:
-            return event.end
-        clipped_at = self._clipped_at.get(event.id, INFINITY)
-        if clipped_at == INFINITY:
-            return event.end
-        return min(event.end, clipped_at + 1)
+        self._forget(RIGHT, self._watermarks[LEFT], lambda event: self._clip_ticks.has(event.start))
 
 
 def _has_same_payloads(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from muntin_engine.evaluators.joins.left_timers import LeftTimers
 from muntin_engine.evaluators.joins.matching import LEFT, RIGHT, JoinQuery
 from muntin_engine.evaluators.keyed.key_events import DECODED, KeyEvents
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
@@ -44,6 +45,7 @@ class JoinState:
     Attributes:
         sides: The events of each side.
         emitted: The rows that were emitted, by the id of their left event; none of events that are gone.
+        left_timers: The watermarks that left events wait for, which are not stored; None until all were looked at.
     """
 
     held_windows = 0
@@ -58,6 +60,7 @@ class JoinState:
         left, right = query.sides
         self.sides = (KeyEvents(left, serial), KeyEvents(right, serial))
         self.emitted: dict[Hashable, EmittedRows] = {}
+        self.left_timers: LeftTimers | None = None
         self._changed_left_ids: set[Hashable] | None = None  # since the last save; None if that is not tracked
 
     @property
@@ -84,7 +87,8 @@ class JoinState:
 
     def memory(self, size: int) -> int:
         """Return the memory of the state in bytes, roughly, if its records have `size` bytes."""
-        return DECODED * size
+        timers_memory = 0 if self.left_timers is None else self.left_timers.memory
+        return DECODED * size + timers_memory
 
     def next_serial(self) -> int:
         """Return an id that the output of this key has not used yet."""

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from muntin import JoinKind
-from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_start, union
+from muntin_engine.evaluators.keyed.event_index import MANY, EventIndex, StoredEvent, by_start, union
 from muntin_engine.plan.evaluator_query import EvaluatorQuery, MakesOnce
 from muntin_engine.plan.join_plan import Condition, JoinedColumn
 
@@ -83,27 +83,32 @@ class Match(NamedTuple):
     end: int
 
 
-def neighbours(
-    events: Iterable[StoredEvent], opposite: Iterable[StoredEvent]
-) -> Iterator[tuple[StoredEvent, list[StoredEvent]]]:
+def neighbours(events: Iterable[StoredEvent], opposite: EventIndex) -> Iterator[tuple[StoredEvent, list[StoredEvent]]]:
     """Yield each event of one side with its neighbours, the events of the opposite side that overlap or follow it.
 
     Neighbours are in order of their starts. One that starts where the event ends is among them, as it decides whether a
     part of the event goes on there. Events that a filter left out overlap nothing.
 
-    Cost: sorting both sides; then each event costs the opposite events that live at its start or overlap it.
+    Cost: a few events search the opposite side, see `EventIndex.overlapping`. Many are sorted, and so is the opposite
+    side; then each event costs the opposite events that live at its start or overlap it.
 
     Args:
         events: The events of one side, in any order.
-        opposite: The events of the other side, in any order.
+        opposite: The events of the other side.
     """
+    members_by_start = sorted((event for event in events if event.is_member), key=by_start)
+    if len(members_by_start) <= len(opposite) // MANY:
+        for event in members_by_start:
+            yield event, sorted(opposite.overlapping(event.start, event.end + 1), key=by_start)
+        return
+
     opposite_by_start = sorted((event for event in opposite if event.is_member), key=by_start)
     starts = [event.start for event in opposite_by_start]
 
     # A sweep in order of starts: `alive` are the opposite events that have started, and end after the present start.
     alive: list[StoredEvent] = []
     started_count = 0
-    for event in sorted((event for event in events if event.is_member), key=by_start):
+    for event in members_by_start:
         while started_count < len(starts) and starts[started_count] <= event.start:
             alive.append(opposite_by_start[started_count])
             started_count += 1

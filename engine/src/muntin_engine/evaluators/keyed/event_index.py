@@ -253,17 +253,49 @@ class EventIndex:
 
     def overlapping(self, start: int, end: int) -> list[StoredEvent]:
         """Return the events whose membership shares a tick with `[start, end)`."""
+        first = bisect_right(self.ordered, start, key=by_until)
+        candidates = self._candidates_before(end, first)
+        return [event for event in candidates if event.since < end and event.since < event.until]
+
+    def _candidates_before(self, tick: int, first: int) -> Iterable[StoredEvent]:
+        """Return the events whose membership starts before a tick, and some others, in order.
+
+        Args:
+            tick: The tick.
+            first: The place from which on events are looked for, in the order of all events.
+        """
         ordered = self.ordered
-        first = bisect_right(ordered, start, key=by_until)
         if len(ordered) - first <= _FEW_TO_SCAN:
-            return [event for event in ordered[first:] if event.since < end and event.since < event.until]
-        # No membership with an end is longer than `_longest`: one that starts before `end` ends before their sum.
+            return ordered[first:]
+        # No membership with an end is longer than `_longest`: one that starts before `tick` ends before their sum.
         if self._longest is None:
             self._longest = _longest_of(ordered, 0)
-        last = bisect_left(ordered, min(end + self._longest, INFINITY), first, key=by_until)
+        last = bisect_left(ordered, min(tick + self._longest, INFINITY), first, key=by_until)
         endless = bisect_left(ordered, INFINITY, last, key=by_until)  # the first membership without an end
-        candidates = chain(ordered[first:last], ordered[endless:])
-        return [event for event in candidates if event.since < end and event.since < event.until]
+        return chain(ordered[first:last], ordered[endless:])
+
+    def first_until_after(self, tick: int) -> StoredEvent | None:
+        """Return the event whose membership ends first after a tick; None if none does."""
+        ordered = self.ordered
+        place = bisect_right(ordered, tick, key=by_until)
+        return ordered[place] if place < len(ordered) else None
+
+    def put_in_order(self, events: Iterable[StoredEvent]) -> list[StoredEvent]:
+        """Return events of the index in its order, also where their memberships are equal."""
+        events_by_rank: dict[tuple[int, int], list[StoredEvent]] = {}
+        for event in events:
+            events_by_rank.setdefault(in_order(event), []).append(event)
+        ordered = self.ordered
+        sorted_events: list[StoredEvent] = []
+        for rank in sorted(events_by_rank):
+            equal_events = events_by_rank[rank]
+            if len(equal_events) > 1:
+                ids = {event.id for event in equal_events}
+                first = bisect_left(ordered, rank, key=in_order)
+                end = bisect_right(ordered, rank, key=in_order)
+                equal_events = [event for event in ordered[first:end] if event.id in ids]
+            sorted_events += equal_events
+        return sorted_events
 
     def until_after(self, tick: int) -> list[StoredEvent]:
         """Return the events whose membership ends after a tick."""
@@ -288,18 +320,22 @@ class EventIndex:
     def earliest(self, tick: int) -> int:
         """Return the least start of a membership that ends after a tick; `INFINITY` if there is none.
 
-        Cost: constant while the event that starts first stays and does not end, and ticks ascend; otherwise linear.
+        Cost: constant while the event that starts first stays and does not end, and ticks ascend; otherwise as many
+        events as end within the longest membership after the start of the one that ends first.
         """
         if self._first is not None:
             earlier_tick, first = self._first
             # Fewer memberships end after the later tick, and the first one of them all is still among them.
             if earlier_tick <= tick < first.until:
                 return first.since
-        candidates = self.until_after(tick)
-        if not candidates:
+        ordered = self.ordered
+        first_place = bisect_right(ordered, tick, key=by_until)
+        if first_place == len(ordered):
             self._first = None
             return INFINITY
-        first = min(candidates, key=by_since)
+        first_to_end = ordered[first_place]
+        candidates = self._candidates_before(first_to_end.since, first_place)
+        first = min(chain([first_to_end], candidates), key=by_since)
         self._first = _FirstMembership(tick, first)
         return first.since
 
