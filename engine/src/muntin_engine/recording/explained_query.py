@@ -112,7 +112,7 @@ class ExplainedQuery:
         has_windows = plan.is_windowed and isinstance(plan.window, WindowKind)
         self._is_cut_by_events = has_windows and plan.window.ends_move
         # In the payloads of each input, the number of the row is the last value, after those that modules read.
-        self._number_places = [len(plan_input.columns.payload) - 1 for plan_input in plan.inputs]
+        self._places_of_numbers = [len(plan_input.columns.payload) - 1 for plan_input in plan.inputs]
         self.changes_by_number: Mapping[int, InputChange] = {}
         self._payloads: dict[int, tuple[Any, ...]] = {}
         self._live: dict[tuple[Hashable, int], StoryChange] = {}
@@ -203,12 +203,12 @@ class ExplainedQuery:
 
     def _number_of(self, change: InputChange) -> int | None:
         """Return the number that a row carries in its payload; None if it carries none."""
-        number: Number | None = change.payload[self._number_places[change.side]]
+        number: Number | None = change.payload[self._places_of_numbers[change.side]]
         return None if number is None else number.value
 
     def _with_hidden_number(self, change: InputChange) -> InputChange:
         """Return a row with its number as a `Number`, by which rows are not told apart: all of these are equal."""
-        place = self._number_places[change.side]
+        place = self._places_of_numbers[change.side]
         payload = list(change.payload)
         payload[place] = None if payload[place] is None else Number(payload[place])
         return change._replace(payload=tuple(payload))
@@ -216,7 +216,7 @@ class ExplainedQuery:
     def _set_fates_of_bad_rows(self, arrivals: BucketArrivals, rows: StoryRows) -> None:
         """Set the fates of the rows that the map task marked as bad, which no evaluator gets to see."""
         for input_task, blobs in zip(self.task.inputs, arrivals.rows, strict=True):
-            number_name = f"i{self._number_places[input_task.side]}"
+            number_name = f"i{self._places_of_numbers[input_task.side]}"
             for blob in blobs:
                 table = from_blob(blob)
                 bad_rows = table.filter(table.column("problem").is_valid())

@@ -138,10 +138,11 @@ def traced(task: TaskPayload, notes: Notes) -> TaskPayload:
         notes: The object that collects the notes.
     """
     plan = task.plan
-    number_places = [len(plan_input.columns.payload) for plan_input in plan.inputs]
+    # By the side of an input: the column with the number of a row lies behind the columns of its payload.
+    places_of_numbers = [len(plan_input.columns.payload) for plan_input in plan.inputs]
     modules: list[ModulePlan] = []
     for place, module in enumerate(plan.modules):
-        modules.append(_noting_plan(module, notes, place, number_places[module.side]))
+        modules.append(_noting_plan(module, notes, place, places_of_numbers[module.side]))
     columns: list[InputColumns] = []
     for plan_input, input_columns in zip(plan.inputs, task.columns, strict=True):
         columns.append(_with_number_type(plan_input, input_columns))
@@ -152,16 +153,17 @@ def traced(task: TaskPayload, notes: Notes) -> TaskPayload:
         buckets=1,
         keeps_late_rows=True,
     )
-    traced_plan = _with_joined_numbers(traced_plan, number_places)
+    traced_plan = _with_joined_numbers(traced_plan, places_of_numbers)
+    # The time that modules take is not measured: noting the rows takes most of it.
     return replace(task, plan=traced_plan, columns=tuple(columns), is_timed=False)
 
 
-def _with_joined_numbers(plan: Plan, number_places: Sequence[int]) -> Plan:
+def _with_joined_numbers(plan: Plan, places_of_numbers: Sequence[int]) -> Plan:
     """Add columns with the numbers of the joined rows to the results of a join; another query stays as it is.
 
     Args:
         plan: The plan of the query.
-        number_places: The place of the number in the payload of each input.
+        places_of_numbers: The place of the number in the payload of each input.
     """
     join = plan.join
     if join is None:
@@ -171,7 +173,7 @@ def _with_joined_numbers(plan: Plan, number_places: Sequence[int]) -> Plan:
     sides = (0, 1) if join.kind.pairs else (0,)
     for side in sides:
         number = Field(f"{NUMBER} {side}", Scalar(ScalarKind.INTEGER), is_nullable=True)
-        columns.append(JoinedColumn(number, side, number_places[side]))
+        columns.append(JoinedColumn(number, side, places_of_numbers[side]))
     return replace(plan, join=replace(join, columns=tuple(columns)))
 
 

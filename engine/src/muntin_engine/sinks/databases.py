@@ -146,7 +146,7 @@ class _Postgresql(Database):
         user = credentials.partition(":")[0]
         self._address_without_password = f"postgresql://{user}{at_sign}{host}{url.path}"
         self._address = address
-        try:
+        try:  # the property imports psycopg, or raises a SetupError
             self._psycopg.conninfo.conninfo_to_dict(address)
         except self._psycopg.Error:  # not chained, as its message repeats the address with the password
             raise QueryError(

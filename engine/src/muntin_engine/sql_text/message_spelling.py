@@ -113,7 +113,7 @@ def _argument(name: str, value: object) -> str:
 
 
 def _value(value: object) -> str:
-    """Return a value as a literal of SQL; if there is no such literal, as Python writes it."""
+    """Return a value, or a piece of a query (`Code`), in SQL; if SQL has no literal for it, as Python writes it."""
     if isinstance(value, EllipsisType):
         return "..."  # the message leaves the value open
     if isinstance(value, Code):

@@ -236,14 +236,18 @@ class Compatibility:
         return {name: parts.get(name, value) for name, value in stored.items()}
 
     def _continued_code(self, stored: QueryIdentity) -> dict[str, object]:
-        """Return the functions and the hashes of code of a state, or the query's own where it goes on from them.
+        """Return the functions and the hashes of code with which those of the query are compared.
+
+        They are the query's own, except where the query cannot go on from the stored ones: there the stored ones stand,
+        so the comparison finds the difference.
 
         Names that only the state or only the query has are no difference here: either the expressions differ, which is
         reported, or no result reads the function.
         """
         if "code" not in self.identity:
             return {}
-        # By name: the version, and the oldest version that this one continues from.
+        # By name: the version, and the oldest version that this one continues from. A stored version from which the
+        # query's own does not continue stays.
         functions = dict(self.identity["functions"])
         stored_functions = stored.get("functions", {})
         for name, (version, continues_since) in self.identity["functions"].items():

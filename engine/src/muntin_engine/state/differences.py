@@ -160,8 +160,9 @@ def _differences_of_modules(stored: QueryIdentity, present: QueryIdentity) -> li
     are one module that changed. Dropped and new modules that remain are paired in order, as modules that changed too.
     All others were added or removed. If there is no such difference, the order of modules differs.
     """
-    stored_modules = _modules_by_words(stored)
-    modules = _modules_by_words(present)
+    # Each module is a pair: its words, and whether it skips nulls, which the words do not say.
+    stored_modules = _comparable_modules(stored)
+    modules = _comparable_modules(present)
     dropped_modules = list((Counter(stored_modules) - Counter(modules)).elements())
     new_modules = list((Counter(modules) - Counter(stored_modules)).elements())
     stored_data = dict(zip(stored_modules, stored["modules"], strict=True))
@@ -193,7 +194,7 @@ def _differences_of_modules(stored: QueryIdentity, present: QueryIdentity) -> li
     return differences
 
 
-def _modules_by_words(identity: QueryIdentity) -> list[tuple[str, bool]]:
+def _comparable_modules(identity: QueryIdentity) -> list[tuple[str, bool]]:
     """Return each module in words, and True if it skips nulls, which the words do not say."""
     return [(spell_module(data, identity), ModuleIdentity.of(data).skips_nulls) for data in identity["modules"]]
 

@@ -89,7 +89,7 @@ class InputTask:
         return ProgressTracker(
             policy=plan_input.progress,
             sources=plan_input.sources,
-            steps=steps_of(self.query.plan),
+            steps=steps_of(self.query.plan),  # windows at whose ends the watermark matters: it moves from end to end
             changes=plan_input.changes,
             rules=plan_input.rules,
         )

@@ -148,7 +148,7 @@ def _array(component: Component, value: Any, payloads: int) -> Array | Ragged:
         payloads: The number of payloads in the state.
     """
     if component.is_exact:
-        # A mean is divided while the sum is exact, and rounded once.
+        # A mean is divided while the sum is exact, and rounded once. All means are exact, so none is divided below.
         divisor = payloads if component.merge is Merge.MEAN else 1
         quotients = np.asarray([value], object) / divisor
         return np.asarray(_ROUND(quotients), component.dtype)

@@ -186,7 +186,7 @@ def check_name(name: object, owner: str = "it") -> str:
 
 
 def check_aliases(name: str, aliases: object) -> None:
-    """Refuse aliases of a module that are not a tuple of names without the plugin's.
+    """Refuse aliases of a module that are not a tuple of names, each without the name of the plugin.
 
     Args:
         name: The name of the module, for the message.

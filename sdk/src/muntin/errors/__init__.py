@@ -136,6 +136,7 @@ class DurationError(QueryError, ValueError):
         """
         expected = "ticks as an int, a timedelta, or text such as '10 minutes' or '1 hour 30 minutes'"
         advice = "" if instead is None else f"\n  {instead}"
+        # A template: the base class fills it in, and keeps its parts for those who spell them in another language.
         super().__init__(
             "{value!r} is not a duration: {reason}\n  expected: {expected}{advice}",
             value=value,

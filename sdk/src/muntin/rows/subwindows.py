@@ -69,6 +69,7 @@ class Subwindow:
             self.oldest_time = time
             self.oldest_number = number
         self.size += 1
+        # The newest time goes back when members leave, the time of the last insertion does not.
         self.newest_time = time
         self.last_insertion = time
         self.has_new_rows = True

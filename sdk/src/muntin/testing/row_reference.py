@@ -178,7 +178,8 @@ def row_windows(
 ) -> list[tuple[Window, list[Event[Any]]]]:
     """Return the windows that are computed of rows before a tick, each with its members in order.
 
-    Rows of one time keep their order. A name that windows read is a field of the payload of a row, or an attribute.
+    Rows of one time keep their order. What windows read of a row by a name is a field of its payload if that is a
+    mapping, and else an attribute of it.
 
     Args:
         windows: The windows.
@@ -186,7 +187,9 @@ def row_windows(
         complete_to: The tick; `INFINITY` for a stream that was closed.
         horizon: The tick at which a closed stream ends.
     """
-    rows = ((event, event, True) for event in events)  # the input of the module is the event itself
+    # The input of the module is the event itself, and the module accepts each.
+    is_accepted = True
+    rows = ((event, event, is_accepted) for event in events)
     computed = operator_rows(windows, _MembersOfWindows(), rows, complete_to, horizon)
     return [(window, members) for _, window, members in computed]
 

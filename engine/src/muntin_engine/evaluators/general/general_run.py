@@ -115,14 +115,18 @@ class GeneralRun(KeyedRun):
         return self.closing.timer(state, self._key_progress)
 
     def output_watermark(self, earliest: int) -> int:
-        """Return the output watermark, before which no output changes any more (StreamInsight paper, section V.F)."""
+        """Return the output watermark, before which no output changes any more (StreamInsight paper, section V.F).
+
+        Args:
+            earliest: The least tick at which a key that has a state may still emit or change output.
+        """
         query = self.query
         watermark = self.progress.watermark
         if watermark in (EARLIEST, INFINITY):
             return watermark
         if query.is_time_bound:
             return watermark  # a time-bound result never changes output before its cause
-        # Output comes from windows of present events, and from windows of future events alone.
+        # Output comes from keys that have a state, not before `earliest`, and from windows of future events alone.
         assigner = self._assigner_of_future_keys
         if query.timestamps is TimestampPolicy.POINT_AT_END:
             return min(assigner.end_after(watermark), earliest)

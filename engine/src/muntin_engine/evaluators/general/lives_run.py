@@ -71,6 +71,9 @@ class LivesRun(GeneralRun):
 
         A result at the end of its window lies after the watermark, also where the end of a life cuts the window: a life
         that is not over ends after the watermark, and so does a life that a later event begins.
+
+        Args:
+            earliest: The least tick at which a key that has a state may still emit or change output.
         """
         output_watermark = super().output_watermark(earliest)
         watermark = self.progress.watermark

@@ -43,6 +43,8 @@ class Closing:
         the key's open events.
         """
         assigner = state.assigner
+        # Up to `_boundary`, no window's boundary moves any more; up to `_limit`, nor do the ends of members for which
+        # windows wait. Where windows close out of order, `_closing_now` looks at the members of each window instead.
         if state.closes_out_of_order:
             limit = self._boundary(progress.watermark)
         else:

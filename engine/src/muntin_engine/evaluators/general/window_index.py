@@ -413,7 +413,8 @@ class WindowIndex:
     def _pack(self) -> None:
         """Pack all windows, as runs of at most `RUN` windows."""
         # Few windows between two runs would become a short run: they are packed with the run before them, which is
-        # unpacked first. Backwards, so that the places of the runs before a stretch stay as they are.
+        # unpacked first. Stretches are taken from the last to the first, as unpacking a run moves the places of all
+        # later runs.
         order = self._in_order()
         for stretch in reversed(self._unpacked_stretches(order)):
             if stretch.end - stretch.first < RUN // 2 and stretch.runs_before:

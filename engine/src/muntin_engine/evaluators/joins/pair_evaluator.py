@@ -35,7 +35,7 @@ from muntin_engine.wire.python_values import tuples_of, values_in
 from muntin_engine.wire.task_payload import TaskPayload
 from muntin_engine.wire.times import extents
 
-_LIFETIME_ALONE: Final = 1
+_GAP_OF_A_TICK: Final = 1
 """The `gap` of `lift_each` with which a stretch ends where its event does: an event joins in its lifetime alone."""
 
 
@@ -46,7 +46,7 @@ class PairEvaluator(KeepsState, LiftsRows):
         """Yield the good rows of one side for each bucket that has any."""
         with_rows = task.plan.keeps_late_rows
         lifted_rows = rows_to_lift(task, rows, side)
-        return lift_each(_LIFETIME_ALONE, lifted_rows, packed=side_mark(side), with_rows=with_rows)
+        return lift_each(_GAP_OF_A_TICK, lifted_rows, packed=side_mark(side), with_rows=with_rows)
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Process a micro-batch of a bucket and write its state."""
@@ -117,7 +117,8 @@ class PairsInMemory(RunsInMemory):
         starts = np.array([row.start], np.int64)
         ends = np.array([INFINITY if row.end is None else row.end], np.int64)
         rows = RowsToLift(bucket_count=1, starts=starts, ends=ends, keys=[packed_key], inputs=[packed_payload])
-        return lift_each(_LIFETIME_ALONE, rows, packed=side_mark(row.side))
+        # The bucket reads from the blob which side its rows are of.
+        return lift_each(_GAP_OF_A_TICK, rows, packed=side_mark(row.side))
 
     def process(
         self, state: BucketState, trackers: Sequence[ProgressTracker], batch: BucketBatch

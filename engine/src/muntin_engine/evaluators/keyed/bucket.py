@@ -64,6 +64,7 @@ class KeyedBucket:
         self._query = query
         self._codec = codec
         self._trackers = trackers or [ProgressTracker() for _ in query.sides]
+        # The inputs of a join have no modules and windows of their own: the first one says these for the whole query.
         first_input = query.sides[0]
         modules = [binding.module for binding in first_input.bindings]
         compatibility = Compatibility(identity, modules, windows=[first_input.window])
@@ -126,7 +127,8 @@ class KeyedBucket:
             write_store(state, store)
 
         result.held = metadata.held._replace(bytes=state.write())
-        result.watermark = run.output_watermark(metadata.timer.output_watermark)
+        # Keys with a state hold the output watermark back: the timer of the bucket has the least of theirs.
+        result.watermark = run.output_watermark(earliest=metadata.timer.output_watermark)
         return result
 
     def _work_by_key(

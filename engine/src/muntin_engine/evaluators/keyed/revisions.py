@@ -136,8 +136,8 @@ class RevisedEvents(NetChanges):
         if not event_state.is_alive:
             self.changes_by_id[identity] = EventChange(event, present=None)
             return
-        # If the payload is the same, the event keeps its object. Readers of the change compare the objects: they see
-        # that nothing but the end moved.
+        # If the payload is equal, the new state keeps the old payload object. Readers of the change compare payloads by
+        # `is`, and so see that nothing but the end moved.
         if _is_same(payload, event.payload):
             payload = event.payload
         if end != event.end or payload is not event.payload:

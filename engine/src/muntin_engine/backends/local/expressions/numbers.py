@@ -116,13 +116,15 @@ def _doubles(translator: Translator, node: exp.Expr) -> tuple[DuckdbExpression, 
 
 @rule(exp.Round)
 def _translate_round(translator: Translator, node: exp.Round) -> DuckdbExpression:
-    """Translate `round(x, places)`, which rounds halves away from zero."""
+    """Translate `round(x, places)`, which rounds halves away from zero; refuse floats, and places that are computed."""
     value = number_in(translator, node)
     decimals = node.args.get("decimals") or exp.Literal.number(0)
     is_written_out = isinstance(decimals, exp.Literal) and decimals.this.isdigit()
     if not is_written_out or int(decimals.this) > _MOST_DECIMALS or value.type == pa.float32():
         raise translator.refusal(
-            node, "rounds a float, or to no digits behind the point", "write ROUND(x, 2), and cast x to double"
+            node,
+            f"rounds a float, or to digits that are not written out as 0 to {_MOST_DECIMALS}",
+            "write ROUND(x, 2), and cast x to double",
         )
     places = int(decimals.this)
     if pa.types.is_integer(value.type):

@@ -31,7 +31,7 @@ class ColumnReading(ABC):
 
     @property
     @abstractmethod
-    def is_cast(self) -> bool:
+    def is_only_cast(self) -> bool:
         """True if a cast to the type reads the values."""
 
     @abstractmethod
@@ -66,7 +66,7 @@ class ScalarReading(ColumnReading):
         return None
 
     @property
-    def is_cast(self) -> bool:
+    def is_only_cast(self) -> bool:
         """True if a cast to the type reads the values."""
         return self.template is None
 
@@ -103,7 +103,7 @@ class NoReading(ColumnReading):
         return self.spelled_type == '"NULL"'
 
     @property
-    def is_cast(self) -> bool:
+    def is_only_cast(self) -> bool:
         """False: a null stands for the values."""
         return False
 
@@ -134,13 +134,13 @@ class ListReading(ColumnReading):
         return self.element.unread_part
 
     @property
-    def is_cast(self) -> bool:
+    def is_only_cast(self) -> bool:
         """True if a cast reads the elements."""
-        return self.element.is_cast
+        return self.element.is_only_cast
 
     def sql(self, value: str) -> str:
         """Return the list in its type, element by element if a cast would read other values."""
-        if self.is_cast:
+        if self.is_only_cast:
             return f"CAST({value} AS {duckdb_type(self.type)})"
         return f"list_transform({value}, lambda element: {self.element.sql('element')})"
 
@@ -166,13 +166,13 @@ class StructReading(ColumnReading):
         return next((field.unread_part for field in self.fields.values() if field.unread_part is not None), None)
 
     @property
-    def is_cast(self) -> bool:
+    def is_only_cast(self) -> bool:
         """True if a cast reads all fields."""
-        return all(field.is_cast for field in self.fields.values())
+        return all(field.is_only_cast for field in self.fields.values())
 
     def sql(self, value: str) -> str:
         """Return the struct in its type, field by field if a cast would read other values; a null stays null."""
-        if self.is_cast:
+        if self.is_only_cast:
             return f"CAST({value} AS {duckdb_type(self.type)})"
         parts: list[str] = []
         for name, field in self.fields.items():
@@ -204,13 +204,13 @@ class MapReading(ColumnReading):
         return self.value.unread_part or self.key.unread_part
 
     @property
-    def is_cast(self) -> bool:
+    def is_only_cast(self) -> bool:
         """True if a cast reads keys and values."""
-        return self.key.is_cast and self.value.is_cast
+        return self.key.is_only_cast and self.value.is_only_cast
 
     def sql(self, value: str) -> str:
         """Return the map in its type, entry by entry if a cast would read other values."""
-        if self.is_cast:
+        if self.is_only_cast:
             return f"CAST({value} AS {duckdb_type(self.type)})"
         entry = f"struct_pack(key := {self.key.sql('entry.key')}, value := {self.value.sql('entry.value')})"
         return f"map_from_entries(list_transform(map_entries({value}), lambda entry: {entry}))"

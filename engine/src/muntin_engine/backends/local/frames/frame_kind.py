@@ -213,7 +213,7 @@ def columns_of_relation(relation: duckdb.DuckDBPyRelation, word: str, *, may_cha
         spelled_type = duckdb_name
         if is_json(data_type):
             spelled_type += " (its values are null, or of several types)"
-        planned_type = duckdb_name if may_change else None
+        planned_type = duckdb_name if may_change else None  # to be compared when the rows are read
         columns.append(FrameColumn(name, reading_of(data_type), spelled_type, planned_type))
     return FrameColumns(tuple(columns), word)
 

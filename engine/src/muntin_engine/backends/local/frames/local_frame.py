@@ -295,8 +295,8 @@ class OpenFrame(LocalFrame):
         types: list[pa.DataType] = []
         for name in names:
             reading = self.columns.named(name).reading
-            if not reading.is_cast or pa.types.is_nested(reading.type):
-                return None  # DuckDB has to compute the values
+            if not reading.is_only_cast or pa.types.is_nested(reading.type):
+                return None  # more than a cast: DuckDB has to compute the values
             types.append(reading.type)
         table = self.kind.table_in_memory(self.source, names)
         if table is None or table.schema.types != types:

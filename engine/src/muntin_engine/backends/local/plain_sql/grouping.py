@@ -32,19 +32,21 @@ class GroupScope(Scope):
             source: The columns of the FROM clause, whose rows are grouped.
         """
         self._source = source
-        self._values: dict[str, DuckdbExpression] = {}  # the keys and aggregates, by the identities of their nodes
+        self._columns_by_identity: dict[
+            str, DuckdbExpression
+        ] = {}  # the keys and aggregates, by the identities of their nodes
         self.columns: list[str] = []  # all keys and aggregates in DuckDB's SQL, each with its name
         self.keys: list[str] = []  # the expressions of GROUP BY in DuckDB's SQL
 
     def add_key(self, node: exp.Expr, value: DuckdbExpression) -> None:
-        """Add an expression by which rows are grouped, unless it is among the keys.
+        """Add an expression by which rows are grouped, unless the groups have its column already.
 
         Args:
             node: The expression as it is written.
             value: The translated expression.
         """
         identity = self._identity(node)
-        if identity in self._values:
+        if identity in self._columns_by_identity:
             return
         name = f"key_{len(self.keys)}"
         sql = value.sql
@@ -54,15 +56,15 @@ class GroupScope(Scope):
         self._add_column(identity, name, sql, value.type)
 
     def add_aggregate(self, node: exp.Expr, value: DuckdbExpression) -> None:
-        """Add an aggregate, unless it is among the columns of the groups.
+        """Add an aggregate, unless the groups have its column already.
 
         Args:
             node: The aggregate as it is written.
             value: The translated aggregate.
         """
         identity = self._identity(node)
-        if identity not in self._values:
-            self._add_column(identity, f"aggregate_{len(self._values)}", value.sql, value.type)
+        if identity not in self._columns_by_identity:
+            self._add_column(identity, f"aggregate_{len(self._columns_by_identity)}", value.sql, value.type)
 
     def _add_column(self, identity: str, name: str, sql: str, data_type: pa.DataType) -> None:
         """Add a column of the groups, which the SELECT reads by its name.
@@ -74,13 +76,13 @@ class GroupScope(Scope):
             data_type: The type of the value.
         """
         self.columns.append(f"{sql} AS {quoted(name)}")
-        self._values[identity] = DuckdbExpression(quoted(name), data_type)
+        self._columns_by_identity[identity] = DuckdbExpression(quoted(name), data_type)
 
     def computed(self, node: exp.Expr) -> DuckdbExpression | None:
         """Return the key or aggregate that a node means; None for another node, and for a literal."""
-        if not self._values or isinstance(node, exp.Literal):
+        if not self._columns_by_identity or isinstance(node, exp.Literal):
             return None
-        return self._values.get(self._identity(node))
+        return self._columns_by_identity.get(self._identity(node))
 
     def column(self, path: Sequence[str]) -> tuple[DuckdbExpression, Sequence[str]]:
         """Refuse a column: a grouped SELECT reads only keys and aggregates, which `computed` returns."""

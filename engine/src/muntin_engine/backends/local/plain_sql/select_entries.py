@@ -86,7 +86,8 @@ def _star_columns(node: exp.Expr, columns: Sequence[SourceColumn]) -> list[Sourc
     Raises:
         QueryError: The FROM clause has no such table.
     """
-    # USING makes one column of the two that it compares. `*` has that one, and `rides.*` the one of its own table.
+    # USING makes one column of the two that it compares. `*` has that one, as the two are not `is_plain`, and `rides.*`
+    # has the one of its own table.
     if not isinstance(node, exp.Column):
         return [column for column in columns if column.is_plain]
     table = ".".join(part.name for part in node.parts[:-1])

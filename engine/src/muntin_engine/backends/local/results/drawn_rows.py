@@ -46,9 +46,9 @@ def picture_of(query: PlannedQuery) -> Picture | None:
         if "kept" in input_table.column_names:  # whether a row meets the conditions of the query
             input_table = input_table.filter(input_table["kept"])
         # Selected columns may lack the windows, so all columns stay: only the condition on results is applied.
-        selected_rows = replace(query.selection, columns={})
+        condition_alone = replace(query.selection, columns={})
         all_results = output_table(replace(query, workers=1), RESULTS, warns=False)
-        result_table = selected(all_results, selected_rows)
+        result_table = selected(all_results, condition_alone)
     except MuntinError:
         return None
     for key in _keys_in(query, input_table):

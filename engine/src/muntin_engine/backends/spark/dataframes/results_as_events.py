@@ -43,7 +43,7 @@ def event_rows(query: PlannedQuery, blobs: DataFrame, schema: spark_types.Struct
 
 
 def event_columns(plan: Plan, output: str) -> dict[str, Any]:
-    """Return the columns of `event_rows` that make its rows events, by the attributes of `InputRequest`."""
+    """Return the names of the columns of `event_rows` by their roles: `start`, `end`, `id`, ... of `InputRequest`."""
     columns = output_events.event_columns(plan, output)
     id_names = output_events.identifying_columns(plan)
     if id_names:

@@ -35,7 +35,7 @@ def with_payload(  # the arguments are the parts of a call of `with_columns` or 
     change: ColumnLike | None,
     event_columns: Sequence[str],
     call: str,
-    names: Sequence[str],
+    kept_names: Sequence[str],
     columns: Mapping[str, ColumnLike],
     *,
     keeps_others: bool,
@@ -47,7 +47,7 @@ def with_payload(  # the arguments are the parts of a call of `with_columns` or 
         change: The column that says what a row does, such as `insert`; None if each row is a new event.
         event_columns: The names of the columns that make rows events.
         call: The call of the query writer, `with_columns` or `select`, for errors.
-        names: The names of columns to keep, besides `event_columns`.
+        kept_names: The names of columns to keep, besides `event_columns`.
         columns: The columns to compute, by name.
         keeps_others: True to keep all other columns, as `with_columns` does.
 
@@ -56,18 +56,20 @@ def with_payload(  # the arguments are the parts of a call of `with_columns` or 
     """
     if is_known(df):
         texts = {name: text_of_known(df, column, call) for name, column in columns.items()}
-        schema = known_schema_with_payload(df, change, event_columns, call, names, texts, keeps_others=keeps_others)
-        changed = _changed(df, change, event_columns, names, texts, keeps_others=keeps_others)
+        schema = known_schema_with_payload(
+            df, change, event_columns, call, kept_names, texts, keeps_others=keeps_others
+        )
+        changed = _changed(df, change, event_columns, kept_names, texts, keeps_others=keeps_others)
         return like(df, changed, schema)
-    _check_columns(df, call, names, columns)
-    return _changed(df, change, event_columns, names, columns, keeps_others=keeps_others)
+    _check_columns(df, call, kept_names, columns)
+    return _changed(df, change, event_columns, kept_names, columns, keeps_others=keeps_others)
 
 
 def _changed(
     df: DataFrame,
     change: ColumnLike | None,
     event_columns: Sequence[str],
-    names: Sequence[str],
+    kept_names: Sequence[str],
     columns: Mapping[str, ColumnLike],
     *,
     keeps_others: bool,
@@ -88,11 +90,11 @@ def _changed(
     if keeps_others:
         return df.withColumns(computed)
 
-    names_to_keep = {name.casefold() for name in (*names, *event_columns)}
+    names_to_keep = {name.casefold() for name in (*kept_names, *event_columns)}
     input_names = {name.casefold() for name in df.columns}
     unchanged: list[Column] = [F.col(f"`{name}`") for name in df.columns if name.casefold() in names_to_keep]
     # Names that are no columns of the input are those of fields of structs, such as `ride.km`.
-    unchanged += [F.col(name) for name in names if name.casefold() not in input_names]
+    unchanged += [F.col(name) for name in kept_names if name.casefold() not in input_names]
     return df.select(*unchanged, *(column.alias(name) for name, column in computed.items()))
 
 

@@ -104,7 +104,7 @@ def _punctuation(start: InputColumn, heartbeat: Heartbeat) -> tuple[DataFrame, M
 
 
 def _readings(start: InputColumn, clock: DataFrame, scale: AxisScale) -> tuple[DataFrame, Mapping[str, Column]]:
-    """Return the stream of a clock, and the columns of its readings as rows with the change 'clock'.
+    """Return the stream of a clock as it is, and the columns of its readings as rows with the change 'clock'.
 
     Args:
         start: The column with the starts of the events.

@@ -19,7 +19,7 @@ from muntin_engine.backends.backend import EventRows, UnitedStreams
 from muntin_engine.backends.planning.union_columns import UnionColumns, event_columns, source_rules, sources_of
 from muntin_engine.backends.spark.inputs.column_lookup import as_column
 from muntin_engine.backends.spark.inputs.column_reader import SparkColumnReader
-from muntin_engine.backends.spark.inputs.declared_frames import is_known, known_schema_of_union, like
+from muntin_engine.backends.spark.inputs.declared_frames import is_known, known_schema_of_union, with_known_columns
 from muntin_engine.backends.spark.session.ended import in_session
 from muntin_engine.plan.request import SqlExpression
 
@@ -58,7 +58,7 @@ def unite(streams: Mapping[str, InputRequest]) -> UnitedStreams:
 
     if are_known:
         first_stream = next(iter(streams.values()))
-        df = like(first_stream.df, df, schema)
+        df = with_known_columns(df, schema, is_stream=first_stream.df.isStreaming)
 
     # One column stands for the conditions of all streams: it says whether a row meets the conditions of its stream.
     conditions: tuple[ColumnLike, ...] = ()

@@ -173,8 +173,8 @@ class BucketProcessor(StatefulProcessor):
     def _was_idle(self, first_missing: int, origin: Origin, task: TaskPayload) -> bool:
         """Return True if it is no damage that the state of the evaluated bucket is not of the previous micro-batch.
 
-        It is none if the partition was idle since the state was written, or if Spark has given the state another number
-        of partitions since.
+        A missing write is no damage if the partition was idle since the state was written, of which each partition
+        keeps a note, or if Spark has given the state another number of partitions since.
 
         Args:
             first_missing: The first micro-batch that did not write the state of the bucket: the one after the last
@@ -188,7 +188,7 @@ class BucketProcessor(StatefulProcessor):
         from muntin_engine.state.bucket_state import BucketMetadata
         from muntin_engine.state.cells import METADATA, split, unseal
 
-        # The note of a partition does not hold for a bucket that Spark has moved there from another partition.
+        # After a repartition the bucket may lie in another partition, whose note says nothing of it.
         context = TaskContext.get()
         repartitioned_batch = None if context is None else context.getLocalProperty(REPARTITIONED)
         if repartitioned_batch and int(repartitioned_batch) >= first_missing:

@@ -96,8 +96,8 @@ class GridGeometry(StretchGeometry):
     ) -> Iterator[ResultWindows]:
         """Yield the windows of each specification that were open before the batch, and are complete after it."""
         for place, first, stop in self._completed_ranges(previous, progress):
-            if store.sliding:  # each specification has a maker of windows, which goes on from window to window
-                yield from self._slide(store, store.sliding[place], first, stop)
+            if store.window_makers:  # each specification has a maker of windows, which goes on from window to window
+                yield from self._slide(store, store.window_makers[place], first, stop)
                 continue
             for windows in windows_of_pieces(self._grids[place], store.stretches.tables, first, stop):
                 yield self.window_results(store, place, windows)
@@ -207,12 +207,13 @@ class GrowingGeometry(GridGeometry):
     def forget(self, store: StretchStore, previous: InputsProgress, progress: InputsProgress) -> None:
         """Merge the slices of complete windows into one state for each key: open windows grow out of it.
 
-        Sliding windows have that state themselves; for them the slices are dropped.
+        Where each window is made from the one before it, the makers of windows hold that state, and the slices are
+        dropped.
         """
         super().forget(store, previous, progress)
         if self.stage(previous) == self.stage(progress):
-            return
-        if store.sliding:
+            return  # no window has become complete
+        if store.window_makers:
             forget_slices(store.stretches, self._first_open(progress))
         else:
             carry_slices(store.stretches, self._first_open(progress), self.values, store.keys)

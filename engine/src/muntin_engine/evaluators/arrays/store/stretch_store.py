@@ -136,7 +136,7 @@ class StretchStore(ArrayStore):
         """Make an empty store for stretches with values of one kind, such as Python states."""
         super().__init__(values, with_rows=values.with_late_rows)
         self.stretches = StretchPieces()
-        self.sliding: Sequence[SlidingWindows] = values.sliding_windows(self.keys)
+        self.window_makers: Sequence[SlidingWindows] = values.sliding_windows(self.keys)
         self.unwritten: StretchTable | None = None
         self.rewritten_bytes = 0
         self._values = values
@@ -155,11 +155,11 @@ class StretchStore(ArrayStore):
 
     def used_codes(self) -> IntArray:
         """Return the codes of the keys of which it holds something, ascending."""
-        codes = [self.stretches.used_codes(), *(windows.used_codes() for windows in self.sliding)]
+        codes = [self.stretches.used_codes(), *(windows.used_codes() for windows in self.window_makers)]
         return np.unique(np.concatenate(codes))
 
     def renumber(self, new_codes: IntArray) -> None:
         """Replace the code of each key by `new_codes[code]`."""
         self.stretches.renumber(new_codes)
-        for windows in self.sliding:
+        for windows in self.window_makers:
             windows.renumber(new_codes)

@@ -198,8 +198,8 @@ def alike(stretches: StretchTable) -> Groups:
     if not len(stretches):
         # No stretch has a code: the empty array of keys serves as that of codes.
         return Groups(codes=stretches.keys, keys=stretches.keys, low=stretches.low, high=stretches.high)
-    # One number for both ends, and then one for the ends and the key. Each is numbered without gaps before it is
-    # combined with the next, so that the product stays small.
+    # One number for both ends, and then one for the ends and the key. `number` makes codes from 0 on, which may have
+    # gaps, and `compress` closes the gaps, so that the product with the next codes stays small.
     low_codes, low_limit = number(stretches.low)
     ends, count = compress(low_codes, low_limit)
     if not stretches.are_points:
