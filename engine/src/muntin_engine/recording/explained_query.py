@@ -299,6 +299,7 @@ class ExplainedQuery:
         plan = self.task.plan
         numbers: set[int] = set()
         if plan.join is not None:
+            # Each side of a join has its row's number in a column of its own; a side without a row has null.
             for column, value in values.items():
                 if column.startswith(NUMBER) and value is not None:
                     numbers.add(value.value)

@@ -172,7 +172,8 @@ class BatchFolders(OwnedFolder, ABC):
         last_record = self.last_record
         if last_record is None or not last_record.written_batch.includes(batch_id):
             return
-        # The record has the watermark before its own micro-batch, and does not know the one before an earlier one.
+        # The record has the watermark from before its last micro-batch. If an earlier micro-batch comes again, the
+        # watermark from before that one is not known.
         watermark = last_record.previous_watermark if batch_id == last_record.batch else None
 
         # The size of a folder that stays can still be checked. A folder that is replaced may get another size.

@@ -137,8 +137,9 @@ class StatelessEvaluation:
         return PackedReport(self._progress)
 
     def metrics(self) -> dict[str, int]:
-        """Return the metrics of the task by name, over all rows so far. Durations and overflows begin anew at zero."""
-        # Sources are counted for the first bucket of the query alone: a task without buckets counts in its place.
+        """Return the metrics of the task by name: of all rows so far; durations and overflows since the last call."""
+        # Each bucket of a query gets the observations of all sources, so only the first one counts them. This task has
+        # the rows of all buckets, and reports as the first one.
         metrics = {
             **skipped_metrics(self._task, self._counts),
             ACCEPTED: self._accepted,

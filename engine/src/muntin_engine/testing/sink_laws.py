@@ -124,7 +124,10 @@ def _a_repetition_changes_nothing(trial: SinkTrial, law: str) -> str | None:
 
 
 def _a_crash_changes_nothing(trial: SinkTrial, law: str) -> str | None:
-    """Crash at each line that a sink executes for a micro-batch, and write the micro-batch again; return None."""
+    """Crash at each line that a sink executes for a micro-batch, and write the micro-batch again.
+
+    Returns None, as each sink can be tried so.
+    """
     # First, crash in later micro-batches: at the first line of one micro-batch, at a later line of the next one, and so
     # on, until a sink executes fewer lines than that. Each place gets ten micro-batches. Its first one, and those
     # without rows, are written without a crash.

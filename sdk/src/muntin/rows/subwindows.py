@@ -83,7 +83,7 @@ class Subwindow:
         for number in numbers:
             del self.rows[number]
         self.size = len(self.rows)
-        if self.rows:
+        if self.rows:  # if none is left, the next insertion sets these
             newest_number = next(reversed(self.rows))
             self.oldest_number = next(iter(self.rows))
             self.oldest_time = self.rows[self.oldest_number].time

@@ -294,7 +294,7 @@ def windows_with_members(
 def _evaluate_row_operator(
     query: WindowedQuery, events: Sequence[Event[object]], complete_to: int, horizon: int
 ) -> list[OutputEvent]:
-    """Return the first output of a module that follows rows, with the lifetimes of the timestamp policy.
+    """Return the rows of a module that follows rows, but those of `on_evict`, with lifetimes of the timestamp policy.
 
     The arguments are those of `evaluate`.
     """

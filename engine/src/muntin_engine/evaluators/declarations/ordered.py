@@ -84,7 +84,7 @@ def explain_stream_operator(plan: Plan) -> Explanation:
     follows_intervals = any(isinstance(module.module, IntervalOperator) for module in plan.modules)
     waiting_events = "the events whose ends wait" if follows_intervals else "the events that wait"
     return Explanation(
-        row="a call of the operator, and so does a wake-up; a key without either costs nothing",
+        row="a call of the operator, as for a wake-up; a key without either costs nothing",
         state=(
             f"{waiting_events} for the watermark, and the operator's state of each key until it is empty, in a log "
             "per bucket: a batch appends the keys that have rows or a wake-up"

@@ -432,7 +432,7 @@ class WindowIndex:
         self._starts = []
 
     def _unpacked_stretches(self, order: Sequence[Window]) -> list[_UnpackedStretch]:
-        """Divide the windows that are not packed at the packed runs between them.
+        """Split the unpacked windows into stretches, at each packed run that lies between two of them.
 
         Args:
             order: The windows that are not packed, in order.

@@ -225,7 +225,8 @@ class RowWindowLaws(Conformance, of=RowWindows, subject="windows", trial=RowWind
             if windows.is_empty(state):
                 state = windows.create_state()
             actions += trial.step(state, row)
-        # Only windows that are computed are compared: a state that starts anew may be `full` for the first time again.
+        # Only windows that are computed are compared, and not all actions: after a new start the action `full`, which
+        # says that a window is full for the first time, may come once more.
         computed = [action for action in actions if action.window is not None]
         actions_alone = trial.all_of(rows, trial.fresh_copy())
         computed_alone = [action for action in actions_alone if action.window is not None]

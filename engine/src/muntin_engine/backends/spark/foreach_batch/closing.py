@@ -82,7 +82,8 @@ def write_last_windows(
     """
     session = queries.queries[0].source.df.sparkSession
     checkpoint = Checkpoint(session, path)
-    checkpoint.check_not_closed()  # and not `check_open`: a closing that was cut short is taken up again
+    # Not `check_open`: if the stream was being closed, and that was not finished, it is closed again here.
+    checkpoint.check_not_closed()
     checkpoint.check(queries.plans, queries.names)
     checkpoint.check_sinks(queries.sinks_by_spelling)
     if checkpoint.last_commit < 0:
