@@ -70,6 +70,7 @@ def advance_progress(
     previous = InputsProgress.start(len(trackers))
     if metadata.progress:
         previous = InputsProgress.from_data(metadata.progress)
+    # The horizon lies past the watermarks of single keys too: a key may be further than the whole input.
     reported = [report.progress_past_keys for report in reports]
     observations = [report.observations for report in reports]
     present = previous.advance(trackers, reported, observations)

@@ -141,6 +141,7 @@ class NamedCode:
             elif isinstance(thing, Function):
                 functions[thing.name] = thing
             elif isinstance(thing, type):
+                # Under both keys, as the class of a script has another path when the script runs than when imported.
                 classes[path_of(thing)] = thing
                 classes[f":{thing.__qualname__}"] = thing
             else:

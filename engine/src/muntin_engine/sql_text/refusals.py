@@ -66,7 +66,7 @@ def refuse_unread(source: SqlText, *nodes: Any) -> None:
 
     Args:
         source: The text.
-        nodes: The nodes. Their parts are checked, but not the parts of these.
+        nodes: The nodes. Their parts are checked, but not the parts of these, except those of an alias of a table.
 
     Raises:
         SqlError: A node has such a part.

@@ -284,7 +284,7 @@ class _ArrayEndPoints(ArrayChange):
         return self._retractions(losing_point).followed_by(self._insertions(gaining_point))
 
     def _retractions(self, lifetimes: LifetimeArrays) -> LifetimeArrays:
-        """Return retractions of the points at the ends so far; a row that does not say its end gets a problem."""
+        """Return retractions of the points at the old ends; a row that does not say its old end gets a problem."""
         retractions = replace(
             lifetimes,
             kind=np.full(len(lifetimes.kind), RETRACT, lifetimes.kind.dtype),
@@ -296,7 +296,7 @@ class _ArrayEndPoints(ArrayChange):
         return retractions.with_problem(CHANGED_TOO_FAR, lifetimes.is_end_known & _is_far(lifetimes.end + 1))
 
     def _insertions(self, lifetimes: LifetimeArrays) -> LifetimeArrays:
-        """Return insertions of points at the ends from now on."""
+        """Return insertions of points at the new ends: the end of an insertion, the new end of a revision."""
         point = np.where(lifetimes.is_insertion, lifetimes.end, lifetimes.new_end)
         insertions = replace(
             lifetimes,

@@ -103,9 +103,9 @@ def shuffle(script: Script, seed: int, *, early_revisions: bool = False) -> Scri
     # of its deadline is sorted before that punctuation, and so is in time.
     fixed_steps = [step for step in script.steps if not isinstance(step, KeyedChange)]
     placed_steps = [_PlacedStep(place, is_fixed=True, step=step) for place, step in enumerate(fixed_steps, 1)]
-    for life in changes_by_event(script.changes()):
-        places = _random_places(random, life, fixed_steps, early_revisions=early_revisions)
-        for place, step in zip(places, life, strict=True):
+    for changes in changes_by_event(script.changes()):
+        places = _random_places(random, changes, fixed_steps, early_revisions=early_revisions)
+        for place, step in zip(places, changes, strict=True):
             placed_steps.append(_PlacedStep(place, is_fixed=False, step=step))
     placed_steps.sort(key=lambda placed: (placed.place, placed.is_fixed))
     return replace(script, steps=tuple(placed.step for placed in placed_steps))

@@ -46,11 +46,12 @@ def too_far(name: str, times: pa.Array, ticks: pa.Array) -> dict[str, pa.Array]:
     Args:
         name: The name of the column of times.
         times: The times as decimals.
-        ticks: The same times as ticks, as `as_ticks` returns them.
+        ticks: The same times as ticks, as `as_ticks` returns them; for ends, INFINITY in place of null.
 
     Returns:
         One column by its name, null for times that ticks reach; no column if ticks reach all of them.
     """
+    # A null end is INFINITY among the ticks: it lasts forever and is not too far.
     is_far = pc.and_(pc.greater_equal(pc.abs(ticks), arrow_scalar(LATEST)), times.is_valid())
     if not pc.any(is_far).as_py():
         return {}

@@ -104,7 +104,7 @@ class Script:
         """Add a change as it is; it may come before those that it applies to.
 
         Raises:
-            StreamError: Its time is not a tick, or the step is illegal.
+            StreamError: Its time is not a tick; or the step is illegal, and the script does not allow illegal steps.
         """
         start = change.event.start
         if not isinstance(start, int):

@@ -53,6 +53,7 @@ EXPRESSIONS: Final[Cases] = (
     expression("d.lat", "name a column", "p.lat"),
     expression("sort_array(xs)", r"write (array_sort\(xs\))", "CODE"),
     expression("array()", "write a column", "array(i)"),
+    expression("get(xs)", "expected: 2", "get(xs, 0)"),
     expression("soundex(s)", _COLUMNS_FIRST, "upper(s)"),
 )
 

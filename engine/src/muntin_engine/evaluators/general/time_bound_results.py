@@ -83,6 +83,7 @@ def _replaced_windows(
     for window, entry in index.items():
         if not entry.live_rows:
             continue
+        # An entry without members is of a window that an earlier batch replaced: its shortened output is still live.
         existed = bool(entry.size)
         exists = affected[window].exists if window in changed_windows else existed
         if not existed:

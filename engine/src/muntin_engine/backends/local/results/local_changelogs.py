@@ -301,13 +301,13 @@ def _settled(table: pa.Table, watermark: int | None, *, is_revisable: bool) -> p
     if watermark == INFINITY:
         return table
     lifetimes = table[lifetime_column(table.column_names)]
-    is_settled = _is_before(watermark, pc.struct_field(lifetimes, "start"))
+    is_settled = _are_before(pc.struct_field(lifetimes, "start"), watermark)
     if is_revisable:
-        is_settled = pc.and_(is_settled, _is_before(watermark, pc.struct_field(lifetimes, "end")))
+        is_settled = pc.and_(is_settled, _are_before(pc.struct_field(lifetimes, "end"), watermark))
     return table.filter(is_settled)
 
 
-def _is_before(watermark: int, times: pa.ChunkedArray) -> pa.ChunkedArray:
+def _are_before(times: pa.ChunkedArray, watermark: int) -> pa.ChunkedArray:
     """Return for each time whether it is before a watermark; a null, the end of a lifetime without an end, is not."""
     limit: Any = watermark
     if pa.types.is_timestamp(times.type):

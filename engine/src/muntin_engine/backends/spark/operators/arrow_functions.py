@@ -144,9 +144,9 @@ class StatelessTask:
 
 
 class PassingReader(EventReader):
-    """Reads the blobs of an inner query as events of the query that reads its results, and records the events.
+    """Reads the blobs of an inner query as events of the query that reads its results.
 
-    They are recorded if the reading query is.
+    It also records these events if the reading query is recorded.
     """
 
     def __init__(self, schema: pa.Schema, lifetime: str, inner_id: str) -> None:
@@ -161,7 +161,7 @@ class PassingReader(EventReader):
         self._inner_id = inner_id
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of each blob; a blob that is a watermark becomes a row of punctuation."""
+        """Yield the rows of each blob, and record them; a blob that is a watermark becomes a row of punctuation."""
         recorded_rows = _recorded_rows(self._inner_id, PASSED_ON)
         for batch in super().__call__(batches):
             if recorded_rows is not None:
