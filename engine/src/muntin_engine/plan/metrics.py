@@ -272,7 +272,7 @@ def _may_overflow(field: Field) -> bool:
     if isinstance(data_type, ListOf):
         return _may_overflow(data_type.element)
     if isinstance(data_type, MapOf):
-        return _may_overflow(data_type.value)
+        return _may_overflow(data_type.value)  # a key that its column cannot hold is refused
     if isinstance(data_type, Struct):
         return any(map(_may_overflow, data_type.fields))
     return True
