@@ -127,12 +127,16 @@ def test_query_3_is_that_of_beam(seed: int, tmp_path: Path, monkeypatch: pytest.
 
 @SEEDS
 def test_query_4_is_that_of_beam(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The runner gives a pair the time at which a bid's own window ends, if that is later; here it never is."""
+    """The runner gives a pair the later one of two times: the end of the auction, and that of the bid's own window.
+
+    Here a bid's own window lasts a second, and so ends before its auction.
+    """
 
     class WhenTheyClose(winning.WinningBids):
         def __init__(self):
             super().__init__()
-            self.auction_or_bid_windowFn = winning.AuctionOrBidWindowFn(1)
+            bid_window_seconds = 1
+            self.auction_or_bid_windowFn = winning.AuctionOrBidWindowFn(bid_window_seconds)
 
     monkeypatch.setattr(query4.winning_bids, "WinningBids", WhenTheyClose)
     site = random_site(seed, AUCTIONS)

@@ -298,28 +298,38 @@ def notices(stored: Plan, changed: Plan, *progress: Progress) -> list[str]:
 
 SUM = planned(Sum, Sum.name)
 MAX = planned(Max, Max.name)
-AN_HOUR = Progress(ticks("1 hour"), ticks("3 hours"), ticks("2 hours"))
+SO_FAR = Progress(watermark=ticks("1 hour"), horizon=ticks("3 hours"), newest=ticks("2 hours"))
 
 
-def test_added_and_removed_aggregates_are_told_with_the_windows_that_are_complete() -> None:
+ADDED = "stats.max 0.1.0 of c0 was added and sees rows from now on: it is complete for windows that "
+
+
+def test_a_removed_aggregate_is_told() -> None:
     sums = plan_of(SUM)
     maxima_and_sums = plan_of(MAX, SUM)
-    assert notices(sums, sums, AN_HOUR) == []
-    assert notices(maxima_and_sums, sums, AN_HOUR) == [
+    assert notices(sums, sums, SO_FAR) == []
+    assert notices(maxima_and_sums, sums, SO_FAR) == [
         "stats.max 0.1.0 of c0 was removed, and what was kept of it is dropped"
     ]
-    added = "stats.max 0.1.0 of c0 was added and sees rows from now on: it is complete for windows that "
-    assert notices(sums, maxima_and_sums, AN_HOUR) == [f"{added}start after 1970-01-01T02:00:00Z"]
-    assert notices(sums, maxima_and_sums) == [f"{added}have no event from before"]
+
+
+def test_an_added_aggregate_of_points_is_complete_for_windows_after_the_newest_start() -> None:
+    sums = plan_of(SUM)
+    maxima_and_sums = plan_of(MAX, SUM)
+    assert notices(sums, maxima_and_sums, SO_FAR) == [f"{ADDED}start after 1970-01-01T02:00:00Z"]
+    assert notices(sums, maxima_and_sums) == [f"{ADDED}have no event from before"]
+
+
+def test_an_added_aggregate_of_lasting_events_is_complete_for_windows_from_the_horizon_on() -> None:
     lasting: dict[str, Any] = {"columns": {"end": NamedColumn("till", "timestamp")}}
-    of_lasting_events = notices(plan_of(SUM, **lasting), plan_of(SUM, MAX, **lasting), AN_HOUR)
-    assert of_lasting_events == [f"{added}start at 1970-01-01T03:00:00Z or later"]
+    of_lasting_events = notices(plan_of(SUM, **lasting), plan_of(SUM, MAX, **lasting), SO_FAR)
+    assert of_lasting_events == [f"{ADDED}start at 1970-01-01T03:00:00Z or later"]
 
 
 def test_an_aggregate_over_rows_that_wait_is_complete_at_once_if_they_have_its_columns() -> None:
     members = planned(PlainMembers, "a")
     count = planned(PlainLast, "b")
-    assert notices(plan_of(members), plan_of(members, count), AN_HOUR) == []
+    assert notices(plan_of(members), plan_of(members, count), SO_FAR) == []
     two_columns = {"payload": (NamedColumn("c0", "bigint"), NamedColumn("c1", "bigint"))}
     of_both = planned(PlainBoth, "b", inputs=2)
     with pytest.raises(StateMismatchError, match="it cannot be added: the rows that the checkpoint holds have no c1"):
@@ -331,7 +341,7 @@ def test_sources_join_and_leave_as_long_as_one_stays() -> None:
         columns = {"source": NamedColumn("link", "string")}
         return plan_of(SUM, input=input_of(sources=sources), columns=columns)
 
-    assert notices(plan_with_sources("a", "b"), plan_with_sources("b", "c"), AN_HOUR) == [
+    assert notices(plan_with_sources("a", "b"), plan_with_sources("b", "c"), SO_FAR) == [
         "the source c joins at the watermark at 1970-01-01T01:00:00Z: its rows before that are late",
         "the source a is not waited for any more, and its rows are rejected",
     ]

@@ -76,7 +76,11 @@ def test_a_range_that_is_closed_further_and_further_is_one_pattern() -> None:
 
 def test_more_patterns_than_may_be_kept_are_an_error_that_says_how_to_go_on() -> None:
     complete: list[CompletePattern] = [([(sensor,)], 9) for sensor in range(4)]
-    assert len(KeyPatterns().advance(complete, 0, most=4)) == 4
+    assert len(KeyPatterns().advance(complete, watermark=0, most=4)) == 4
     with pytest.raises(StateError, match=r"4 patterns of keys (.|\n)* 3 may be\n (.|\n)*spark.muntin.patterns.limit"):
-        KeyPatterns().advance(complete, 0, most=3)
-    assert len(KeyPatterns().advance(complete, 9, most=3)) == 0
+        KeyPatterns().advance(complete, watermark=0, most=3)
+
+
+def test_patterns_that_the_watermark_has_reached_do_not_count_among_those_kept() -> None:
+    complete: list[CompletePattern] = [([(sensor,)], 9) for sensor in range(4)]
+    assert len(KeyPatterns().advance(complete, watermark=9, most=3)) == 0

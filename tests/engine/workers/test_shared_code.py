@@ -135,8 +135,8 @@ def test_a_modules_own_error_has_no_note() -> None:
 
 
 @pytest.mark.nightly
-def test_a_worker_that_dies_of_what_it_cannot_send_is_told_of_like_one_that_dies_in_a_call(tmp_path: Path) -> None:
-    """A task that failed, or ended well a moment ago, in a process that is gone."""
+def test_the_death_of_a_worker_names_its_last_module_whether_the_task_failed_or_ended(tmp_path: Path) -> None:
+    """The process is gone a moment after its task; the failed one cannot send its error, as no pipe is left."""
     program = (
         "import os, sys\n"
         "from tests.engine.workers.test_shared_code import run\n"
@@ -148,7 +148,7 @@ def test_a_worker_that_dies_of_what_it_cannot_send_is_told_of_like_one_that_dies
         folder = tmp_path / way
         subprocess.run([sys.executable, "-c", program, str(folder), way], cwd=ROOT, check=False)
         (trace,) = read_traces(folder)
-        assert trace.is_running == (way == "fails")
+        assert trace.is_running == (way == "fails")  # a trace says "running" until a task ends without an error
         assert (
             last_death([folder]) == f"a worker (process {trace.pid}) died while or after test.breaks 1.2.3 ran{PLACE}"
         )

@@ -136,7 +136,8 @@ class ChangesLifetimes(ChangesPayload):
             at: `"start"`, or `"end"`.
             repeated: With `at="end"`, True if the rows of revisions repeat the payload of their event, and its end so
                 far, which is null only if the event had no end. A stream with `new_end` needs that. For other streams
-                it means that a retraction without an old end deletes an event without an end, which has no point.
+                it says what a null end in a retraction means: that the event had no end, and so no point. Without it,
+                such an end is not known, and the row is rejected.
 
         Raises:
             QueryError: There is no such point; events are samples, whose ends are not known from one row; ends are

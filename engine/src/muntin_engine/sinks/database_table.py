@@ -267,7 +267,9 @@ class DatabaseTable(TableSink):
         )
         batch, last_row = cursor.fetchone()
         if last_row is None:
-            return  # no row was written yet, or somebody deleted it on purpose
+            # There is no row to look for: none was written yet, a later micro-batch may have deleted it, its values are
+            # too long to be kept, or somebody deleted it and followed the advice of the error below.
+            return
 
         # JSON does not hold the types of the values. So each is compared as text, which the database casts to the type
         # of its column. A number with a fraction is read from the JSON as text, so that it keeps all its digits.

@@ -195,12 +195,10 @@ class TimeBounds:
         """Return an expression as a sum of times and lengths; None if it has other parts."""
         node = node.unnest()
         match node:
-            case exp.Column():
-                is_left = _is_time(node, self.left)
-                is_right = _is_time(node, self.right)
-                if not is_left and not is_right:
-                    return None  # a column that is no time
-                return _TimeSum(left=int(is_left), right=int(is_right))
+            case exp.Column() if _is_time(node, self.left):
+                return _TimeSum(left=1)
+            case exp.Column() if _is_time(node, self.right):
+                return _TimeSum(right=1)
             case exp.Interval():
                 return _TimeSum(microseconds=ticks(value_of(node, self.source)))
             case exp.Literal(is_string=False):

@@ -32,7 +32,7 @@ def check_attributes(cls: type, label: str) -> None:
     Raises:
         ModuleDefinitionError: There is such an attribute.
     """
-    defaults = _read_attributes(cls)
+    defaults = _defaults_of_attributes(cls)
     for parent in cls.__mro__:
         if _is_of_muntin(parent):
             continue
@@ -48,7 +48,7 @@ def check_attributes(cls: type, label: str) -> None:
                 )
 
 
-def _read_attributes(cls: type) -> dict[str, object]:
+def _defaults_of_attributes(cls: type) -> dict[str, object]:
     """Return the attributes that a class may set, with their defaults."""
     attributes = dict(_OPTIONAL)
     for parent in cls.__mro__:

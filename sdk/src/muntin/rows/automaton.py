@@ -82,9 +82,9 @@ class RowAutomaton(PartitionedRows):
     def step(self, state: Subwindows, row: Row) -> Iterator[Action]:
         """Yield the actions of a row.
 
-        In order: time advances to the row; a marker ends all windows; a window is computed if the row ends it or comes
-        after a trigger by delta; rows leave to make room; the row is inserted; the window is computed if the row
-        triggers it; and partitions beyond the limits are removed.
+        In order: time advances to the row; a marker ends all windows; a window is computed without the row if the row
+        ends it, or is further from its base than the trigger's delta; rows leave to make room; the row is inserted; the
+        window is computed if the row triggers it; and partitions beyond the limits are removed.
         """
         number, time, row_values = row
         yield from self.advance(state, time)
@@ -107,7 +107,8 @@ class RowAutomaton(PartitionedRows):
             return
 
         # A window may be computed before the row. If it is a tumbling one, it ends, and its partition is removed: so
-        # open the partition anew, and look at its new window, until no window is computed before the row.
+        # open the partition anew, and look at its new window, until no window is computed before the row. A sliding one
+        # stays, with the row's attribute as its new base, so the second look computes nothing.
         while True:
             if partition not in state.partitions and not self._may_begin(values):
                 return

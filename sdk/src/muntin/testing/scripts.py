@@ -223,8 +223,9 @@ class Script:
         for step in self.steps:
             if isinstance(step, Punctuation | KeyPunctuation) and step.time != INFINITY:
                 times.append(step.time)
-        latest_punctuation = max(times, default=INFINITY)  # infinity adds no tick to the horizon
-        return horizon_of(specification, events, latest_punctuation)
+        # Without finite punctuation the events alone decide, as for a closed stream.
+        complete_to = max(times, default=INFINITY)
+        return horizon_of(specification, events, complete_to)
 
     def run(self, query: WindowedQuery) -> dict[Hashable, list[OutputEvent]]:
         """Return the output of the query over the stream, by key, according to the reference evaluator.

@@ -336,8 +336,9 @@ def _of_union(schemas: list[dict[str, Any]]) -> dict[str, Any]:
     choices: list[dict[str, Any]] = []
     for schema in schemas:
         is_any_text = schema == _TYPES["str"]
-        is_default_alone = not schema  # as for `EllipsisType`: text leaves the argument out instead
-        if not is_default_alone and not (has_words and is_any_text):
+        # The empty schema is that of a type that text cannot write, such as `EllipsisType`: it leaves the argument out.
+        is_unwritable = not schema
+        if not is_unwritable and not (has_words and is_any_text):
             choices.append(schema)
     return choices[0] if len(choices) == 1 else {"anyOf": choices}
 

@@ -75,6 +75,7 @@ class GeneralRun(KeyedRun):
     def process_key(self, store: KeyStore[KeyState], name: bytes, work: KeyWork) -> list[OutputChange]:
         """Process a key; its output names the extents of windows, which are what results report."""
         output = None
+        # Small keys know the watermark of the whole input, but not one that the batch brings for this key alone.
         if self._small_keys is not None and not work.watermarks:
             output = self._small_keys.process(store, name, work)
         if output is None:

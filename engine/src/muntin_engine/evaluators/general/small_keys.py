@@ -104,7 +104,10 @@ class SmallKeys:
         return []
 
     def _are_plain(self, rows: Sequence[InputChange]) -> bool:
-        """Return True if all rows are legal insertions that no other row can be about, with payloads of one length."""
+        """Return True if all rows are insertions, none late or empty, with payloads of one length.
+
+        They also have no id, and no new end, so no other row can be about them.
+        """
         if not rows:
             return True
         watermark = self._intake.previous.watermark

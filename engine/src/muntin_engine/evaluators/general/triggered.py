@@ -287,6 +287,7 @@ class TriggeredEmission(Emission):
                 progress=progress,
                 results=results.get(window, {}),
             )
+            # The window stays changed until it fires.
             trigger_state = trigger_state._replace(is_changed=trigger_state.is_changed or change.alters_result)
             state.windows.put(window, entry._replace(size=change.size, trigger_state=trigger_state))
             # A result that was live and only has another extent now is emitted at once, whatever the trigger decides.

@@ -456,7 +456,7 @@ class WindowIndex:
             self._unpack(place, place + 1)
 
     def _unpack(self, first_run: int, end_run: int) -> None:
-        """Unpack some of the packed runs, each of some 128 neighbouring windows: those at `[first_run, end_run)`."""
+        """Unpack the packed runs at `[first_run, end_run)`, each of about 128 neighbouring windows."""
         for run in self._packed[first_run:end_run]:
             windows = run.windows()
             place = bisect_left(self._order, by_window(run.first), key=by_window)

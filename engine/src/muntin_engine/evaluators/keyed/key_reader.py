@@ -34,7 +34,8 @@ def query_without_modules(identity: QueryIdentity, input_identity: QueryIdentity
     return EvaluatorQuery(
         window=from_dict(identity["window"]),  # type: ignore[arg-type]  # states of row windows do not read this field
         bindings=(),  # the modules may not be installed
-        emit=EmitPolicy.SPECULATIVE,  # final output keeps no windows, and any other is read alike
+        # The state of a query with final output has no windows; with any other output its windows are read alike.
+        emit=EmitPolicy.SPECULATIVE,
         is_edge=is_edge,
         has_ids=has_ids,
         expressions=_ColumnsByName(read_by_name),

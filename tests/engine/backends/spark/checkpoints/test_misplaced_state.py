@@ -264,7 +264,7 @@ def test_a_checkpoint_and_sinks_go_on_only_if_they_are_of_one_time(spark: SparkS
     plan_text = plan.read_text()
     plan.write_text(previous_plan.read_text())  # Spark would read again what micro-batch 2 has read
     (plan.parent / ".2.crc").unlink(missing_ok=True)
-    with pytest.raises(StateError, match=r"results=.* has micro-batch 2 as it read something else than the checkpoint"):
+    with pytest.raises(StateError, match=r"results=.* has micro-batch 2 with another input than the checkpoint"):
         write(asked, place)
     plan.write_text(plan_text)
     forget(place, "commits")  # the last micro-batch was cut short, and comes again

@@ -72,7 +72,7 @@ def test_a_checkpoint_that_says_its_last_micro_batch_read_something_else_is_refu
         check_not_behind("results=x", SinkWithBatch(last), 5, read, is_new=False)
     next_batch = WrittenBatch(6, "a")  # it comes again
     check_not_behind("results=x", SinkWithBatch(next_batch), 5, "b", is_new=False)
-    with pytest.raises(StateError, match=r"results=x has micro-batch 5 as it read something else than the checkpoint"):
+    with pytest.raises(StateError, match=r"results=x has micro-batch 5 with another input than the checkpoint"):
         check_not_behind("results=x", SinkWithBatch(WrittenBatch(5, "a")), 5, "b", is_new=False)
 
 

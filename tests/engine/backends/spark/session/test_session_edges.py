@@ -155,7 +155,7 @@ def test_a_session_sets_how_many_wake_ups_a_key_may_have_in_a_micro_batch() -> N
 # A query that runs, when somebody presses Ctrl-C.
 
 
-class Running:
+class InterruptedWhileItWaits:
     """Stands for Spark's query in its JVM: it ends when it is stopped."""
 
     def __init__(self) -> None:
@@ -186,13 +186,14 @@ def test_an_interrupt_stops_the_query_and_ends_a_program_with_one_line(
     """Spark's own handler calls the JVM, so the main thread must not be in such a call itself."""
     passed_on: list[Any] = []
     monkeypatch.setattr(sys, "excepthook", lambda *error: passed_on.append(error))
-    running = Running()
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore interrupts
+    running = InterruptedWhileItWaits()
+    # The background jobs of a shell ignore interrupts.
+    previous_handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt) as caught:
             WrittenQuery(cast(Any, SimpleNamespace(_jsq=running)), "checkpoint", ()).awaitTermination()
     finally:
-        signal.signal(signal.SIGINT, handler)
+        signal.signal(signal.SIGINT, previous_handler)
     assert running.stopped.is_set()
     assert not running.waits_in_main
     sys.excepthook(caught.type, caught.value, caught.tb)
@@ -204,7 +205,7 @@ def test_an_interrupt_stops_the_query_and_ends_a_program_with_one_line(
 
 
 def test_what_waiting_raises_is_raised_where_it_is_waited_for() -> None:
-    class Broken(Running):
+    class Broken(InterruptedWhileItWaits):
         def awaitTermination(self) -> None:
             raise OSError("gone")
 

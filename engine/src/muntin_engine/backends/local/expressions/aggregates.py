@@ -31,7 +31,8 @@ def aggregate_of(translator: Translator, node: exp.Expr, where: DuckdbExpression
     Args:
         translator: The translator of the operand.
         node: The aggregate.
-        where: The condition of WHERE, which all rows meet; None without one.
+        where: The condition of WHERE, which all rows meet; None without one. What may raise is computed only where it
+            holds, as DuckDB may compute it before it leaves the other rows out.
 
     Raises:
         QueryError: The aggregate has no translation of the same meaning.

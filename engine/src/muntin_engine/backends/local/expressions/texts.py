@@ -248,7 +248,7 @@ def _translate_replace(translator: Translator, node: exp.Replace) -> DuckdbExpre
 def _translate_concat_ws(translator: Translator, node: exp.ConcatWs) -> DuckdbExpression:
     """Translate `concat_ws(separator, ...)`, which leaves nulls out; without texts it is empty."""
     # sqlglot notes that Spark leaves nulls out, as DuckDB does, and that it takes lists of texts, which are refused
-    # below. The two notes are read only because the translator refuses a node with a part that its rule has not read.
+    # below. They are read all the same: the translator refuses a node with a part that its rule has not read.
     for part in ("coalesce", "flatten"):
         _ = node.args.get(part)
     separator, *values = (text_in(translator, node, operand) for operand in node.expressions)

@@ -542,7 +542,7 @@ def sum_of_times(translator: Translator, node: exp.Binary, sign: str) -> DuckdbE
     # By whole days a date moves to another date. By any other length Spark makes a timestamp of it, which is refused.
     if right.type == LENGTH and pa.types.is_date(left.type) and _is_whole_days(right_node):
         sql = f"({left.sql} {sign} CAST({right.sql} // {_DAY} AS INTEGER))"
-        return DuckdbExpression(sql, pa.date32(), may_raise=True)
+        return DuckdbExpression(unless_null(left, right, sql), pa.date32(), may_raise=True)
 
     # Between two times, or two dates, lies a length.
     if sign == "-" and pa.types.is_timestamp(left.type) and left.type == right.type:

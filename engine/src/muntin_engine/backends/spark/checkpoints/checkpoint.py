@@ -207,7 +207,7 @@ class Checkpoint:
         if reads_state and self._last_commit >= 0:
             # If Spark gave the state another number of partitions in the last micro-batch, it moved buckets unchanged:
             # their state is of an earlier one.
-            last_batch = None if self.repartitioned_batch else self._last_commit
+            last_batch = self._last_commit if self.repartitioned_batch is None else None
             self.state.check_partitions(buckets_of(plans, names), self.query_id, last_batch)
         return list(changes)
 
@@ -295,7 +295,7 @@ class Checkpoint:
             if self._last_commit >= 0:
                 self._check_not_ahead(name, sink, next_input)
             # A micro-batch in which Spark only moved state to other partitions was written to no sink.
-            if not self.repartitioned_batch:
+            if self.repartitioned_batch is None:
                 check_not_behind(name, sink, self._last_commit, last_input, is_new=is_new)
 
     def _check_folder(self, name: str, sink: Sink) -> None:

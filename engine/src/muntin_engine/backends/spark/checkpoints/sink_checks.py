@@ -91,7 +91,7 @@ def check_not_behind(name: str, sink: Sink, last_commit: int, input_id: str, *, 
     are_both_known = bool(input_id and last_written.input_id)
     if last_written.number == last_commit and are_both_known and input_id != last_written.input_id:
         raise StateError(
-            f"{name} has micro-batch {last_commit} as it read something else than the checkpoint says now\n"
+            f"{name} has micro-batch {last_commit} with another input than the checkpoint says now\n"
             f"  expected: offsets/{last_commit} in the checkpoint as Spark wrote it; it goes on reading from there\n"
             "  restore that file, or the checkpoint and all sinks from copies of one time; or start with a new\n"
             "  checkpoint and empty sinks to compute all results again"

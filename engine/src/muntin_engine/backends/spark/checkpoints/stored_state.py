@@ -126,8 +126,8 @@ class StoredState:
         Raises:
             StateError: The cells cannot be read.
         """
-        with self._readable() as path:
-            with self._reading():
+        with self._readable_path() as path:
+            with self._errors_as_damage():
                 cells = self._cells(path, self._operators(path)[operator_number])
             yield cells.select("key.bucket", "user_map_key.name", "user_map_value.data")
 
@@ -141,7 +141,7 @@ class StoredState:
         Raises:
             StateError: The cells cannot be read.
         """
-        with self._readable() as path, self._reading():
+        with self._readable_path() as path, self._errors_as_damage():
             is_link = path != self._path  # it is removed after the block
             yield reduce(DataFrame.unionAll, self._by_operator(path)), is_link
 
@@ -154,7 +154,7 @@ class StoredState:
             StateError: The state is damaged, or cannot be read.
         """
         identities: dict[tuple[int, int], Mapping[str, Any]] = {}
-        with self._readable() as path, self._reading():
+        with self._readable_path() as path, self._errors_as_damage():
             for cells in self._by_operator(path):
                 rows = cells.where(F.col("name") == METADATA).orderBy("bucket").collect()
                 for operator, bucket, name, data in rows:
@@ -189,7 +189,7 @@ class StoredState:
             StateError: The state is damaged, or cannot be read.
         """
         identities_by_query: list[list[Mapping[str, Any]]] = []
-        with self._readable() as path, self._reading():
+        with self._readable_path() as path, self._errors_as_damage():
             operators = self._operators(path)
             if len(operators) != len(buckets):
                 return []
@@ -218,7 +218,7 @@ class StoredState:
             StateError: The state is damaged, or cannot be read.
         """
         progress_by_query: list[Progress] = []
-        with self._readable() as path, self._reading():
+        with self._readable_path() as path, self._errors_as_damage():
             for operator, operator_buckets in zip(self._operators(path), buckets, strict=True):
                 for query_buckets in operator_buckets:
                     queries = self._queries(path, operator, query_buckets)
@@ -239,7 +239,7 @@ class StoredState:
 
         Cost: the state of each query is read once.
         """
-        with self._readable() as path, self._reading():
+        with self._readable_path() as path, self._errors_as_damage():
             operators = self._operators(path)
             origins = [self._origins(path, operator) for operator in operators]
         if len(buckets) != len(operators):
@@ -266,7 +266,7 @@ class StoredState:
         raise StateError("\n  ".join(lines))
 
     @contextmanager
-    def _readable(self) -> Iterator[str]:
+    def _readable_path(self) -> Iterator[str]:
         """Lend a path under which Spark can read the state: the checkpoint, or a temporary link to it.
 
         Spark's reader of states looks for `a%20b` if the path is `a b`. A link without such characters helps if the
@@ -287,7 +287,7 @@ class StoredState:
         return _PLAIN_PATH.fullmatch(self._path) is not None
 
     @contextmanager
-    def _reading(self) -> Iterator[None]:
+    def _errors_as_damage(self) -> Iterator[None]:
         """Raise the errors of Spark in the block as errors that say what is wrong with the state.
 
         Raises:

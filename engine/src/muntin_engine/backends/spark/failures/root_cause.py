@@ -217,9 +217,8 @@ def cause_first(error: BaseException) -> str:
     explanation = root_cause(error)
     if not explanation.startswith(_TRACEBACK):
         # The message is the first text already. The class of an error of Muntin's before it is left out.
-        if _MUNTIN_ERROR.match(explanation) is None:
-            return explanation
-        return _MUNTIN_ERROR.sub("", explanation, count=1)
+        error_class = _MUNTIN_ERROR.match(explanation)
+        return explanation if error_class is None else explanation[error_class.end() :]
     # Python writes the innermost traceback first, and the message of the outermost error last.
     error_lines = list(_MUNTIN_ERROR.finditer(explanation)) or list(_LAST_LINE.finditer(explanation))
     last_error = _MUNTIN_ERROR.sub("", explanation[error_lines[-1].start() :], count=1)

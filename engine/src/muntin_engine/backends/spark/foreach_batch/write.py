@@ -105,7 +105,7 @@ def write(request: WriteRequest) -> StreamingQuery:
         checkpoint=checkpoint,
         note=note,
         recordings=recordings,
-        destinations=None if stored_checkpoint.repartitioned_batch else stored_checkpoint.destinations,
+        destinations=stored_checkpoint.destinations if stored_checkpoint.repartitioned_batch is None else None,
     )
 
     # Tasks see the settings that the session has at the start: Spark copies them for the query's own session.

@@ -176,7 +176,7 @@ def _live_events_of(live: LiveEvents, searched: Sequence[IdentityInBucket]) -> d
     is_live = places >= 0
     live_identities = [searched[row] for row in np.flatnonzero(is_live).tolist()]
     live_places = places[is_live]
-    events = live.bare(live_places)
+    events = live.unlifted(live_places)
     table = events.parts[ROWS].table
     payloads = tuples_of(table, table.column_names[1:])  # the first column is the id
 

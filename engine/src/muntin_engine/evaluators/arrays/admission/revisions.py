@@ -209,9 +209,10 @@ def _change_live_events(store: EventStore, plain: PlainChanges, single: SingleCh
     changed_tables: list[StretchTable] = []
     if len(moved_places):
         live.end_at(moved_places, np.concatenate([plain.moved_ends, single_moves[:, 1]]))
-        changed_tables.append(live.bare(moved_places))
+        changed_tables.append(live.unlifted(moved_places))
     if len(deleted_places):
-        deleted_events = live.bare(deleted_places)
+        deleted_events = live.unlifted(deleted_places)
+        # They end at their starts and not at `low`, as the rest of a cut event begins later than the event starts.
         changed_tables.append(replace(deleted_events, high=deleted_events.parts[START].array))
 
     is_kept = np.ones(len(live), np.bool_)

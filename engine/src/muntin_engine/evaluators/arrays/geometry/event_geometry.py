@@ -179,7 +179,7 @@ class EventGeometry(WindowGeometry[EventStore]):
             # Open windows need events that have ended: their rows are in the log alone.
             events = self.present_events(store, log.read(), watermark)
         else:
-            events = store.live.bare(np.arange(len(store.live)))
+            events = store.live.unlifted(np.arange(len(store.live)))
         return [*store.write_batch(events, serial), *store.write_batch(store.results.held, serial)]
 
 

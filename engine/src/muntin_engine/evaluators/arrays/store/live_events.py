@@ -187,7 +187,7 @@ class LiveEvents:
             places[row] = max(same_hash[are_same], default=-1)  # at most one is the event that is searched for
         return places
 
-    def bare(self, places: IntArray) -> StretchTable:
+    def unlifted(self, places: IntArray) -> StretchTable:
         """Select events by their places, without their partial states."""
         parts = {part: values for part, values in self.held.parts.items() if part in EVENT}
         return replace(self.held, parts=parts).take(places)
