@@ -104,9 +104,9 @@ def removed(file: Path) -> None:
 
 
 WRONG: Final[dict[Callable[[Path], None], str]] = {
-    truncated: r"cut short|is damaged: |bytes, and had [\d,]+|read something else",
-    emptied: r"is empty|is damaged: |has 0 bytes, and had [\d,]+|read something else",
-    flipped: r"is changed|checksum mismatch|is damaged: |cut short or changed|read something else",
+    truncated: r"cut short|is damaged: |bytes, and had [\d,]+|another input than",
+    emptied: r"is empty|is damaged: |has 0 bytes, and had [\d,]+|another input than",
+    flipped: r"is changed|checksum mismatch|is damaged: |cut short or changed|another input than",
     removed: r"is gone",
 }
 """What is said of a file after each damage."""
