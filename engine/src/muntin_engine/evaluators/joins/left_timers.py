@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from heapq import heappop, heappush
 from typing import Final
 
 from muntin import INFINITY
 from muntin_engine.evaluators.joins.matching import LEFT, RIGHT
+from muntin_engine.evaluators.keyed.tick_heap import TickHeap
 
 NEVER: Final = INFINITY + 1
 """The tick of what does not come, not even with the end of an input."""
@@ -24,12 +24,10 @@ _MEMORY_PER_ENTRY: Final = 128
 class TickIndex:
     """Ids that have a tick each; the least tick is at hand.
 
-    An entry is an id in the list of a tick. It is outdated if the id has another tick by now, or none. Outdated entries
-    stay until their tick is the least, or until all entries are made anew. There are no entries before `make_entries`,
-    or before ids are asked for by their ticks: a small key is decoded in each batch, and its index is asked for the
-    least tick alone, once.
+    There are no entries in a heap before `make_entries`, or before ids are asked for by their ticks: a small key is
+    decoded in each batch, and its index is asked for the least tick alone, once.
 
-    Cost: a constant for each id that gets a tick, and logarithmic in the number of distinct ticks for each of these.
+    Cost: that of `TickHeap` for each id that gets a tick.
 
     Example:
         >>> index = TickIndex()
@@ -40,11 +38,8 @@ class TickIndex:
         (7, False, ['b'], 9)
     """
 
-    # Defaults of the class: most keys are small, and need no entries.
-    _has_entries = False
-    _entry_count = 0
-    _heap: list[int]
-    _ids_by_tick: dict[int, list[Hashable]]
+    # The default of the class: most keys are small, and need no entries.
+    _heap: TickHeap[Hashable] | None = None
 
     def __init__(self) -> None:
         """Start without ids."""
@@ -53,10 +48,11 @@ class TickIndex:
     def __len__(self) -> int:
         return len(self._tick_by_id)
 
-    def make_entries(self) -> None:
+    def make_entries(self) -> TickHeap[Hashable]:
         """Make the entries of all ids, so that the least tick is found from now on without a look at all of them."""
-        if not self._has_entries:
-            self._rebuild()
+        if self._heap is None:
+            self._heap = self._new_heap()
+        return self._heap
 
     def put(self, id: Hashable, tick: int) -> None:
         """Give an id a tick, in place of the one that it had; `NEVER` to remove the id."""
@@ -67,66 +63,36 @@ class TickIndex:
             del self._tick_by_id[id]
             return
         self._tick_by_id[id] = tick
-        if self._has_entries:
-            self._enter(id, tick)
-            if self._entry_count > max(_FEW, _REBUILD_FACTOR * len(self._tick_by_id)):
-                self._rebuild()
+        if self._heap is not None:
+            self._heap.enter(tick, (id,))
+            if len(self._heap) > max(_FEW, _REBUILD_FACTOR * len(self._tick_by_id)):
+                self._heap = self._new_heap()
 
     def has(self, tick: int) -> bool:
         """Return True if an id has a tick."""
-        self.make_entries()
-        ids = self._ids_by_tick.get(tick)
-        if ids is None:
-            return False
-        # One id that still has the tick is enough: outdated entries are dropped up to it.
-        while ids and self._tick_by_id.get(ids[-1]) != tick:
-            ids.pop()
-            self._entry_count -= 1
-        return bool(ids)
+        return self.make_entries().has(tick)
 
     def least(self) -> int:
         """Return the least tick that an id has; `NEVER` if there is no id."""
-        if not self._has_entries:
+        if self._heap is None:
             return min(self._tick_by_id.values(), default=NEVER)
-        heap = self._heap
-        while heap:
-            if self.has(heap[0]):
-                return heap[0]
-            del self._ids_by_tick[heappop(heap)]
-        return NEVER
+        least = self._heap.least()
+        return NEVER if least is None else least
 
     def take_until(self, tick: int) -> list[Hashable]:
         """Remove the ids that have a tick or an earlier one, and return them."""
-        self.make_entries()
-        taken_ids: list[Hashable] = []
-        while self._heap and self._heap[0] <= tick:
-            least_tick = heappop(self._heap)
-            ids = self._ids_by_tick.pop(least_tick)
-            self._entry_count -= len(ids)
-            for id in ids:
-                if self._tick_by_id.get(id) == least_tick:
-                    taken_ids.append(id)
-                    del self._tick_by_id[id]
+        # An id that had another tick in between is entered twice under its tick.
+        taken_ids = list(dict.fromkeys(self.make_entries().take_until(tick)))
+        for id in taken_ids:
+            del self._tick_by_id[id]
         return taken_ids
 
-    def _rebuild(self) -> None:
-        """Make the entries of all ids anew."""
-        self._has_entries = True
-        self._entry_count = 0
-        self._heap = []
-        self._ids_by_tick = {}
+    def _new_heap(self) -> TickHeap[Hashable]:
+        """Return a heap with an entry for each id."""
+        heap: TickHeap[Hashable] = TickHeap(self._tick_by_id.get)
         for id, tick in self._tick_by_id.items():
-            self._enter(id, tick)
-
-    def _enter(self, id: Hashable, tick: int) -> None:
-        """Make an entry for the tick of an id."""
-        self._entry_count += 1
-        ids = self._ids_by_tick.get(tick)
-        if ids is None:
-            self._ids_by_tick[tick] = [id]
-            heappush(self._heap, tick)
-        else:
-            ids.append(id)
+            heap.enter(tick, (id,))
+        return heap
 
 
 class LeftTimers:

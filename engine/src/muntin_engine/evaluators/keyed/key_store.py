@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, ItemsView, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from heapq import heappop, heappush
 from itertools import islice
 from operator import attrgetter, itemgetter
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from muntin import INFINITY
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
+from muntin_engine.evaluators.keyed.tick_heap import TickHeap
 from muntin_engine.state.bucket_state import NO_TIMER, BucketState, Due, KeyTimer, soonest
 from muntin_engine.state.cells import damaged
 from muntin_engine.state.codec import Codec
@@ -156,10 +156,7 @@ class KeyRecords(Generic[StateT]):
 
 
 class TimerIndex:
-    """Keys that have timers: for each field of a timer a heap of its values, and the keys by value.
-
-    An entry is a key under a value of one of its fields. It is outdated if the key has another value by now. Outdated
-    entries stay until their value is the smallest, or until the index is rebuilt.
+    """Keys that have timers: for each field of a timer the keys by its value.
 
     Cost: a constant for each key that gets a timer or is due, and logarithmic in the number of distinct values for each
     of these.
@@ -173,7 +170,7 @@ class TimerIndex:
                 timers of keys from it.
         """
         self._keys = keys
-        self._clear()
+        self._heaps = self._new_heaps()
         self.update(keys)
 
     def update(self, changed_keys: Collection[bytes]) -> None:
@@ -181,8 +178,8 @@ class TimerIndex:
         keys = self._keys
         # Most entries are outdated if there are over twice as many as all keys need: then all are entered anew.
         most_needed = len(_TIMER_FIELDS) * (len(keys) + len(changed_keys))
-        if self._entry_count > _REBUILD_FACTOR * most_needed:
-            self._clear()
+        if sum(map(len, self._heaps)) > _REBUILD_FACTOR * most_needed:
+            self._heaps = self._new_heaps()
             changed_keys = keys
 
         # Many keys have equal timers: these are entered together.
@@ -191,14 +188,9 @@ class TimerIndex:
             if name in keys:
                 names_by_timer.setdefault(keys[name].timer, []).append(name)
         for timer, names in names_by_timer.items():
-            for value, heap, names_by_value in zip(timer, self._heaps, self._names_by_value, strict=True):
-                if value == INFINITY:
-                    continue  # this field never makes the key due
-                if value not in names_by_value:
-                    heappush(heap, value)
-                    names_by_value[value] = []
-                names_by_value[value] += names
-                self._entry_count += len(names)
+            for value, heap in zip(timer, self._heaps, strict=True):
+                if value != INFINITY:  # at infinity, the field never makes the key due
+                    heap.enter(value, names)
 
     def take_due(self, due: Due) -> set[bytes]:
         """Remove the keys that are due from the index, and return them; `update` enters them again.
@@ -209,50 +201,31 @@ class TimerIndex:
         """
         due_keys: set[bytes] = set()
         for field, limit in zip(_DUE_FIELDS, due, strict=True):
-            heap = self._heaps[field]
-            names_by_value = self._names_by_value[field]
-            while heap and heap[0] <= limit:
-                value = heappop(heap)
-                names = names_by_value.pop(value)
-                self._entry_count -= len(names)
-                # A key with another value by now is due by that value, under which it has a further entry.
-                due_keys.update([name for name in names if self._timer(name)[field] == value])
+            due_keys.update(self._heaps[field].take_until(limit))
         return due_keys
 
     def soonest(self) -> KeyTimer:
         """Return a timer that has the smallest value of any key in each field."""
-        return KeyTimer(*[self._least(field) for field in _TIMER_FIELDS])
+        values: list[int] = []
+        for heap in self._heaps:
+            least = heap.least()
+            values.append(INFINITY if least is None else least)
+        return KeyTimer(*values)
 
-    def _least(self, field: int) -> int:
-        """Return the smallest value that any key has in a field, and drop the outdated entries before it.
+    def _new_heaps(self) -> list[TickHeap[bytes]]:
+        """Return a heap without entries for each field of a timer."""
+        return [TickHeap(_field_reader(self._keys, field)) for field in _TIMER_FIELDS]
 
-        Args:
-            field: The place of the field in `KeyTimer`.
-        """
-        heap = self._heaps[field]
-        while heap:
-            value = heap[0]
-            names = self._names_by_value[field][value]
-            # One key that still has the value is enough: outdated entries are dropped up to it.
-            while names and self._timer(names[-1])[field] != value:
-                names.pop()
-                self._entry_count -= 1
-            if names:
-                return value
-            heappop(heap)
-            del self._names_by_value[field][value]
-        return INFINITY
 
-    def _clear(self) -> None:
-        """Drop all entries."""
-        self._entry_count = 0
-        self._heaps: list[list[int]] = [[] for _ in _TIMER_FIELDS]
-        self._names_by_value: list[dict[int, list[bytes]]] = [{} for _ in _TIMER_FIELDS]
+def _field_reader(keys: Mapping[bytes, KeyRecords[Any]], field: int) -> Callable[[bytes], int]:
+    """Return a function that returns the present value of a field of a key's timer; `INFINITY` if the key is gone."""
 
-    def _timer(self, name: bytes) -> KeyTimer:
-        """Return the present timer of a key; `NO_TIMER` if the key is gone."""
-        key = self._keys.get(name)
-        return NO_TIMER if key is None else key.timer
+    def value_of(name: bytes) -> int:
+        """Return the present value of the field."""
+        key_records = keys.get(name)
+        return INFINITY if key_records is None else key_records.timer[field]
+
+    return value_of
 
 
 class MergedRecords(NamedTuple):
