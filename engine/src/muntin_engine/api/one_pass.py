@@ -178,8 +178,7 @@ class OnePass(WritesOutputs[Mapping[str, SinkLike], RecordLike | Mapping[str, Re
         texts: list[str] = []
         for number, (name, query) in enumerate(self.queries.items(), 1):
             heading = f"query       {name}, {number} of {len(self.queries)} in one pass"
-            inner_plans = query.plans[:-1]  # the last one is the plan of the query itself
-            texts.append(f"{heading}\n{explain_plan(query.plan, inner_plans)}")
+            texts.append(f"{heading}\n{explain_plan(query.plan, query.inner_plans)}")
         if checkpoint is not None:
             texts.append(self._explain_checkpoint(checkpoint))
         return "\n\n".join(texts)

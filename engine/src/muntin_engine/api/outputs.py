@@ -37,9 +37,8 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]
         """
         from muntin_engine.plan.plan_html import html_of  # only notebooks need pictures
 
-        inner_plans = self.plans[:-1]  # the last one is the plan of this query
         memory = self._backend.memory_in_words(self)
-        return html_of(self.plan, inner_plans, memory=memory, picture=self._backend.picture(self))
+        return html_of(self.plan, self.inner_plans, memory=memory, picture=self._backend.picture(self))
 
     @property
     def is_stream(self) -> bool:
@@ -273,8 +272,7 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]
 
     def plan_text(self, *, checkpoint: str | PathLike[str] | None = None) -> str:
         """Return the text that `explain` prints; its arguments and errors are those of `explain`."""
-        inner_plans = self.plans[:-1]  # the last one is the plan of this query
-        evaluation = explain_plan(self.plan, inner_plans, memory=self._backend.memory_in_words(self))
+        evaluation = explain_plan(self.plan, self.inner_plans, memory=self._backend.memory_in_words(self))
         if checkpoint is None:
             return evaluation
         return f"{evaluation}\n{self._explain_checkpoint(checkpoint)}"

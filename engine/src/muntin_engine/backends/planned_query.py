@@ -140,9 +140,14 @@ class PlannedQuery:
         return tuple(queries)
 
     @property
+    def inner_plans(self) -> tuple[Plan, ...]:
+        """The plans of all inner queries."""
+        return tuple(query.plan for query in self.all_inner_queries)
+
+    @property
     def plans(self) -> tuple[Plan, ...]:
         """The plans of all inner queries, and the plan of this one as the last."""
-        return (*(query.plan for query in self.all_inner_queries), self.plan)
+        return (*self.inner_plans, self.plan)
 
     def with_late_rows(self) -> Self:
         """Return the query with late rows kept as they are: an evaluator that merges rows would else only count them.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -285,7 +285,7 @@ class _StructFit(Fit):
         """Return the function that makes a record of a stored struct, which is a dict; None if that is the record."""
         parts = tuple((part.column.name, part.wanted.name, part.converter()) for part in self.parts)
         is_same = self.record.make is dict and all(convert is None for _, _, convert in parts)
-        return None if is_same else _StructConverter(self.record.make, parts)
+        return None if is_same else RecordConverter(self.record.make, parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,22 +305,23 @@ class _LacksFields(Fit):
 
 
 @dataclass(frozen=True, slots=True)
-class _StructConverter:
-    """Makes a record of a module from a stored struct.
+class RecordConverter:
+    """Makes a record of a module from the columns of an event, or from a stored struct.
 
     Attributes:
         make: The function that makes the record, given its fields by name.
-        parts: For each field, its name in the struct, its name in the record, and the conversion of its values.
+        parts: For each field, the place of its column or its name in the struct; its name in the record; and the
+            conversion of its values.
     """
 
     make: Callable[..., Any]
-    parts: tuple[tuple[str, str, Converter | None], ...]
+    parts: tuple[tuple[Any, str, Converter | None], ...]
 
-    def __call__(self, value: Mapping[str, object]) -> object:
-        """Return the record of a stored struct."""
+    def __call__(self, values: Any) -> object:
+        """Return the record of an event, given the tuple of its columns; or of a stored struct."""
         arguments = {}
-        for stored_name, name, convert in self.parts:
-            arguments[name] = converted(value[stored_name], convert)
+        for place, name, convert in self.parts:
+            arguments[name] = converted(values[place], convert)
         return self.make(**arguments)
 
 

@@ -13,7 +13,15 @@ from muntin.errors import TypeMismatchError
 from muntin.errors.messages import ErrorMessage, WrittenExpression
 from muntin.schemas import Field, Scalar, ScalarKind, Struct, Variable, bind, spell, variables_in
 from muntin_engine.modules.skipping import Accepted, HasNoNull, Present, forbids_null
-from muntin_engine.plan.column_fit import WIDENED_KINDS, Converter, Misfit, converted, defaults_of, fit_of
+from muntin_engine.plan.column_fit import (
+    WIDENED_KINDS,
+    Converter,
+    Misfit,
+    RecordConverter,
+    converted,
+    defaults_of,
+    fit_of,
+)
 
 _CASTS: Final = {
     ScalarKind.BOOLEAN: "boolean",
@@ -75,7 +83,7 @@ class BoundInputs:
         """Return the function that makes the module's payload of an event, whatever nulls there are."""
         if self.make is not None:
             names = [field.name for field in self.reads]
-            return _RecordConverter(self.make, tuple(zip(columns, names, self.converters, strict=True)))
+            return RecordConverter(self.make, tuple(zip(columns, names, self.converters, strict=True)))
         if not columns:
             return _nothing
         convert = self.converters[0]
@@ -91,26 +99,6 @@ class _SingleConverter:
 
     def __call__(self, row: tuple[object, ...]) -> object:
         return converted(row[self.place], self.convert)
-
-
-@dataclass(frozen=True, slots=True)
-class _RecordConverter:
-    """Makes a record of a module from the columns of an event.
-
-    Attributes:
-        make: The function that makes the record, given its fields by name.
-        parts: For each field, the place of its column, its name, and the conversion of its values.
-    """
-
-    make: Callable[..., Any]
-    parts: tuple[tuple[int, str, Converter | None], ...]
-
-    def __call__(self, row: tuple[object, ...]) -> object:
-        """Return the record of an event, given the tuple of its columns."""
-        arguments = {}
-        for place, name, convert in self.parts:
-            arguments[name] = converted(row[place], convert)
-        return self.make(**arguments)
 
 
 def _nothing(row: tuple[object, ...]) -> None:

@@ -232,6 +232,11 @@ class Plan:
         return tuple(names)
 
     @property
+    def extent_column(self) -> str:
+        """The name of the result column with the window of a result; without windows, with its lifetime."""
+        return "window" if self.is_windowed else "lifetime"
+
+    @property
     def lifetime_column(self) -> str:
         """The name of the result column with the lifetime of a result: its window, where it has no other lifetime."""
         lives_in_window = "window" in self.engine_columns and "lifetime" not in self.engine_columns

@@ -121,7 +121,8 @@ def passed_results(passed: PassedRows, plan: Plan, nth: Sequence[int]) -> list[P
         nth: The places of the rows to return.
     """
     # Rows of the second output, which leave their windows, have their lifetimes in the column `window`.
-    lifetime_column = plan.lifetime_column if plan.lifetime_column in passed.rows.column_names else "window"
+    lifetime_name = plan.lifetime_column
+    lifetime_column = lifetime_name if lifetime_name in passed.rows.column_names else "window"
     rows = passed.rows.take(pa.array(nth, pa.int32()))
     lifetimes = rows.column(lifetime_column).combine_chunks()
     starts = as_ticks(lifetimes.field("start")).to_pylist()
@@ -133,7 +134,7 @@ def passed_results(passed: PassedRows, plan: Plan, nth: Sequence[int]) -> list[P
         if row[CHANGE] not in _CHANGES_OF_RESULTS:
             results.append(None)
             continue
-        row[plan.lifetime_column] = {"start": start, "end": end}
+        row[lifetime_name] = {"start": start, "end": end}
         results.append(PassedResult(passed.place, row))
     return results
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
@@ -128,9 +128,9 @@ def copy_checkpoint(
         for output, output_copy in output_folders:
             begun_folders.append(output_copy)
             _copy_files(output, output_copy, output.list_files(), _unchanged)
-        copied_names = _copy_files(origin, copy, files, rewriter.content)
-        _check_schema_files(copy, copied_names)
-        destinations = rewriter.destinations(copied_names, last_commit)
+        sizes = _copy_files(origin, copy, files, rewriter.content)
+        _check_schema_files(copy, sizes.keys())
+        destinations = rewriter.destinations(sizes.keys(), last_commit)
         for folder in begun_folders:
             folder.sync()
         copy.delete(f"{RECORDS}/{COPYING}")  # only when everything else is on the disk
@@ -140,10 +140,8 @@ def copy_checkpoint(
                 folder.delete()
         raise
 
-    copied_files = copy.list_files()  # a file with new content has another size than its original
-    size = sum(file.size for file in copied_files.values())
     return CheckpointCopy(
-        str(copy), files=len(copied_files), size=size, last_batch=last_commit, destinations=destinations
+        str(copy), files=len(sizes), size=sum(sizes.values()), last_batch=last_commit, destinations=destinations
     )
 
 
@@ -355,7 +353,7 @@ def _copy_files(
     target: StoredFolder,
     files: Mapping[str, ListedFile],
     new_content: Callable[[str], bytes | None],
-) -> list[str]:
+) -> dict[str, int]:
     """Copy files, and read each copy again to compare it with what was written.
 
     Checksums that Hadoop keeps beside the files of a local disk are left out where they would be stale, and where the
@@ -368,12 +366,13 @@ def _copy_files(
         new_content: Returns the new content of a file by its name; None if it is copied as it is.
 
     Returns:
-        The names of the copied files.
+        The sizes of the copied files in bytes, by name. A file with new content has another size than its original.
 
     Raises:
         StateError: Files of the source changed meanwhile, or a copy is not what was written.
     """
     checksums: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     try:
         for name in files:
             if _is_left_out(name, target, new_content):
@@ -381,6 +380,7 @@ def _copy_files(
             content = new_content(name)
             chunks = source.read_chunks(name) if content is None else iter([content])
             checksums[name] = target.write(name, chunks)
+            sizes[name] = files[name].size if content is None else len(content)
         is_unchanged = source.list_files() == files  # compares the sizes and the times of changes too
     except FileNotFoundError:  # Spark removes old files while its query runs
         is_unchanged = False
@@ -397,7 +397,7 @@ def _copy_files(
                 "  expected: a disk or a store that keeps what it is given\n"
                 "  copy again, or to another place; the copy was deleted"
             )
-    return list(checksums)
+    return sizes
 
 
 def _is_left_out(name: str, target: StoredFolder, new_content: Callable[[str], bytes | None]) -> bool:
@@ -419,7 +419,7 @@ def _is_left_out(name: str, target: StoredFolder, new_content: Callable[[str], b
     return new_content(name_of_file) is not None
 
 
-def _check_schema_files(copy: StoredFolder, names: list[str]) -> None:
+def _check_schema_files(copy: StoredFolder, names: Collection[str]) -> None:
     """Raise unless a copy has each file that the metadata of its operators name, under the path that they give.
 
     Args:

@@ -119,7 +119,7 @@ class IcebergTable(TableSink):
 
     def append(self, rows: pa.RecordBatchReader, query_id: str, mark: Mark) -> None:
         """Append rows in one commit."""
-        self._commit(rows, rows.schema, query_id, mark, deleted_rows=None)
+        self._commit(rows, query_id, mark, deleted_rows=None)
 
     def merge(self, rows: pa.RecordBatchReader, names: Sequence[str], query_id: str, mark: Mark) -> None:
         """Delete the rows that change and append their new versions, in one commit; see `TableSink.merge`."""
@@ -129,22 +129,20 @@ class IcebergTable(TableSink):
         is_upsert = pa.array([kind == "upsert" for kind in changes[CHANGE].to_pylist()], pa.bool_())
         new_rows = changes.filter(is_upsert).drop_columns([CHANGE])
         deleted_rows = _rows_with_ids(changes.select(list(names)))
-        self._commit(new_rows, new_rows.schema, query_id, mark, deleted_rows=deleted_rows)
+        self._commit(new_rows, query_id, mark, deleted_rows=deleted_rows)
 
-    def _commit(
-        self, rows: pa.Table | pa.RecordBatchReader, schema: pa.Schema, query_id: str, mark: Mark, *, deleted_rows: Any
-    ) -> None:
+    def _commit(self, rows: pa.Table | pa.RecordBatchReader, query_id: str, mark: Mark, *, deleted_rows: Any) -> None:
         """Delete rows, append others and set the mark, in one transaction; make the table if there is none.
 
         Args:
             rows: The rows to append.
-            schema: The schema of these rows.
             query_id: The id of the query.
             mark: The progress of the query with these rows.
             deleted_rows: The expression of pyiceberg that is true of the rows to delete; None to delete none.
         """
         import pyarrow as pa
 
+        schema = rows.schema
         table = self._table
         if table is None:
             catalog = self._loaded_catalog

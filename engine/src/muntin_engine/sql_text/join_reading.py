@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from sqlglot import exp
 
+from muntin_engine.sql_text.clauses import JOINS
 from muntin_engine.sql_text.join_columns import ALWAYS, JoinColumns, JoinedStreams
 from muntin_engine.sql_text.refusals import refuse_aggregates, refuse_other_rows, refuse_unread
 from muntin_engine.sql_text.sql_source import SqlText
@@ -15,6 +16,7 @@ from muntin_engine.sql_text.sql_values import column_of, name_of, stream_of, tex
 from muntin_engine.sql_text.step_forms import Steps
 from muntin_engine.sql_text.stream_reading import ReadsQueries, SqlStream
 from muntin_engine.sql_text.time_bounds import TimeBounds
+from muntin_engine.sql_text.window_functions import may_overlap
 
 _KINDS: Final = {
     ("", ""): "inner",
@@ -28,9 +30,6 @@ _KINDS: Final = {
     ("", "ANTI"): "anti",
 }
 """The kinds of joins, as `how` names them, by the words before JOIN: the side and the kind."""
-
-_OUTER_JOINS: Final = {"left": "LEFT JOIN", "semi": "LEFT SEMI JOIN", "anti": "LEFT ANTI JOIN"}
-"""The words of joins that are not inner ones, by their kinds."""
 
 _WINDOW: Final = ("window_start", "window_end")
 
@@ -346,7 +345,7 @@ class _JoinReading:
         elif streams == [self.left]:
             self.left.keep(self.reader.column(part, self.left.alias), part, self.source)
         elif self.kind in ("semi", "anti"):
-            fact = f"WHERE reads {self.right.alias}, and {_OUTER_JOINS[self.kind]} has no rows of it"
+            fact = f"WHERE reads {self.right.alias}, and {JOINS[self.kind]} has no rows of it"
             raise self.source.error(part, fact, f"write it in ON: AND {text_of(part)}")
         else:
             self.where.append(part)
@@ -433,9 +432,7 @@ class _JoinReading:
             ends = [f"{self.left.alias}.{end} = {self.right.alias}.{end}" for end in _WINDOW]
             advice = f"give both the same function, and write ON ... AND {' AND '.join(ends)}"
             raise self.source.error(self.join, fact, f"{advice}; without windows: EVENTS(...)")
-        # Tumbling and calendar windows lie end to end unless they have a hop or a reach.
-        may_overlap = window["kind"] not in ("tumbling", "calendar") or {"hop", "reach"} & window.keys()
-        if may_overlap:
+        if may_overlap(window):
             fact = "rows share several windows, and SQL has a row for each, where same_window has one for all"
             advice = "join in TUMBLE or CALENDAR, or write it in Python: join(..., same_window=...)"
             raise self.source.error(self.join, fact, advice)
@@ -447,7 +444,7 @@ class _JoinReading:
         Raises:
             SqlError: Always.
         """
-        outer_join = _OUTER_JOINS[self.kind]
+        outer_join = JOINS[self.kind]
         fact = f"{text_of(part)} is of both streams, and {outer_join} has to know it before it finds pairs"
         advice = "equal columns are keys; other conditions are a plugin's function: AND my.near(r.x, s.x, within => 5)"
         if self.left.time is None or self.right.time is None:

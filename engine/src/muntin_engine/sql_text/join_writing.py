@@ -12,6 +12,7 @@ from muntin_engine.sql_text.join_reading import never_null
 from muntin_engine.sql_text.result_expressions import over_streams, parse_expression, qualified, with_alias
 from muntin_engine.sql_text.sql_values import spell_value
 from muntin_engine.sql_text.stream_writing import WrittenStream, spell_column
+from muntin_engine.sql_text.window_functions import may_overlap
 
 _LEFT: Final = "l"
 _RIGHT: Final = "r"
@@ -111,9 +112,7 @@ class JoinedQuery:
         window = self.arguments.get("same_window")
         if window is None:
             return []
-        # Tumbling and calendar windows lie end to end unless they have a hop or a reach.
-        may_overlap = window["kind"] not in ("tumbling", "calendar") or {"hop", "reach"} & window.keys()
-        if may_overlap:
+        if may_overlap(window):
             raise ValueError("a join with same_window= of windows that overlap")
         return [f"{_LEFT}.{end} = {_RIGHT}.{end}" for end in ("window_start", "window_end")]
 

@@ -92,3 +92,10 @@ def spell_windows(window: str, parameters: Mapping[str, Any]) -> WindowCall:
             break
         positional.append(by_name.pop(parameter))
     return WindowCall(name, positional, by_name)
+
+
+def may_overlap(window: Mapping[str, Any]) -> bool:
+    """Return True if windows, as the data of a query has them, may have ticks in common."""
+    # Tumbling and calendar windows lie end to end unless they have a hop or a reach.
+    lies_end_to_end = window["kind"] in ("tumbling", "calendar") and window.keys().isdisjoint(("hop", "reach"))
+    return not lies_end_to_end

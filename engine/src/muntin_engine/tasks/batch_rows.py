@@ -39,6 +39,11 @@ UNKNOWN: Final = -1
 """The kind of a row whose change has none of these names."""
 
 
+def watermark_of(tick: int) -> int:
+    """Return the watermark that punctuation of keys says: beyond all times no row of these keys will follow."""
+    return INFINITY if tick >= LATEST else tick
+
+
 class RowTimes(NamedTuple):
     """The times of rows as ticks, null where a row has none.
 

@@ -11,12 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from muntin import INFINITY
 from muntin.columnar.arrays import IntArray
 from muntin_engine.state.frozen_values import freeze
-from muntin_engine.tasks.batch_rows import CHANGES, PUNCTUATE_KEY
+from muntin_engine.tasks.batch_rows import CHANGES, PUNCTUATE_KEY, watermark_of
 from muntin_engine.tasks.row_problems import PROBLEMS
-from muntin_engine.time.changes import LATEST, InputChange, Key
+from muntin_engine.time.changes import InputChange, Key
 from muntin_engine.wire.arrow_arrays import arrow_array, arrow_scalar, numpy_array
 from muntin_engine.wire.blobs import from_blob
 from muntin_engine.wire.python_values import changes_of, tuples_of
@@ -143,10 +142,7 @@ def _split_key_watermarks(input_task: InputTask, table: pa.Table) -> tuple[pa.Ta
     punctuation = table.filter(is_punctuation)
     keys = tuples_of(punctuation, input_task.key_names)
     ticks = punctuation.column("start").to_pylist()
-    watermarks: list[tuple[Key, int]] = []
-    for key, tick in zip(keys, ticks, strict=True):
-        is_end = tick >= LATEST  # punctuation beyond all times: no row of the key will follow
-        watermarks.append((key, INFINITY if is_end else tick))
+    watermarks = list(zip(keys, map(watermark_of, ticks), strict=True))
     return table.filter(pc.invert(is_punctuation)), watermarks
 
 

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from muntin.columnar.arrays import BoolArray, IntArray
-from muntin_engine.tasks.batch_rows import CHANGES, PUNCTUATE, PUNCTUATE_KEY, UNKNOWN, BatchRows, RowTimes
+from muntin_engine.tasks.batch_rows import CHANGES, PUNCTUATE, PUNCTUATE_KEY, BatchRows, RowTimes
 from muntin_engine.tasks.lifetime_arrays import LifetimeArrays, clipped, on_arrays
-from muntin_engine.tasks.row_problems import NO_LENGTH, SHORT_LENGTH
+from muntin_engine.tasks.row_problems import NO_LENGTH, NO_PROBLEM, SHORT_LENGTH
 from muntin_engine.time.lifetimes import LengthColumn, LifetimeChange, LifetimeChanges
 from muntin_engine.wire.arrow_arrays import arrow_array, arrow_scalar, numpy_array
 from muntin_engine.wire.task_payload import InputTask
@@ -109,7 +109,7 @@ def _lifetimes_of(rows: BatchRows, places: IntArray) -> LifetimeArrays:
         end=numpy_array(rows.times.end, nulls=0)[places],
         is_end_known=flags(rows.times.end.is_valid())[places],
         new_end=numpy_array(rows.times.new_end, nulls=0)[places],
-        problem=np.full(len(places), UNKNOWN),
+        problem=np.full(len(places), NO_PROBLEM),
     )
 
 
@@ -121,7 +121,7 @@ def _with_lifetimes(rows: BatchRows, places: IntArray, lifetimes: LifetimeArrays
         places: The places of the rows that change, ascending.
         lifetimes: The lifetime of each of these.
     """
-    has_problem = lifetimes.problem != UNKNOWN
+    has_problem = lifetimes.problem != NO_PROBLEM
     good_places = places[~has_problem]
     good = lifetimes.take(~has_problem)
     times = RowTimes(

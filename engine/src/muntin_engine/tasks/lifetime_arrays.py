@@ -16,8 +16,8 @@ import numpy as np
 from muntin import INFINITY
 from muntin.columnar.arrays import BoolArray, IntArray
 from muntin.windows.grid import Grid
-from muntin_engine.tasks.batch_rows import INSERT, RETRACT, UNKNOWN
-from muntin_engine.tasks.row_problems import CHANGED_TOO_FAR, NO_OLD_END
+from muntin_engine.tasks.batch_rows import INSERT, RETRACT
+from muntin_engine.tasks.row_problems import CHANGED_TOO_FAR, NO_OLD_END, NO_PROBLEM
 from muntin_engine.time.changes import LATEST
 from muntin_engine.time.lifetimes import (
     Align,
@@ -45,7 +45,7 @@ class LifetimeArrays:
         end: The ends so far.
         is_end_known: True where the row says the end so far; an insertion does.
         new_end: The next ends, of all but insertions.
-        problem: The first problem that a change met, by its number among `PROBLEMS`; `UNKNOWN` where there is none.
+        problem: The first problem that a change met, by its number among `PROBLEMS`; `NO_PROBLEM` where there is none.
     """
 
     row: IntArray
@@ -73,7 +73,7 @@ class LifetimeArrays:
             code: The number of the problem among `PROBLEMS`.
             is_wrong: True for each lifetime that has the problem.
         """
-        is_first = (self.problem == UNKNOWN) & is_wrong
+        is_first = (self.problem == NO_PROBLEM) & is_wrong
         return replace(self, problem=np.where(is_first, code, self.problem))
 
     def followed_by(self, other: LifetimeArrays) -> LifetimeArrays:

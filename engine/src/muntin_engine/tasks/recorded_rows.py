@@ -233,12 +233,12 @@ def is_of_keys(batch: pa.RecordBatch, keys: Sequence[tuple[Any, ...]]) -> pa.Arr
         for place, value in enumerate(key):
             column = batch.column(f"k{place}")
             if value is None:
-                is_of_key &= flags(column.is_null())
-                continue
-            if isinstance(value, float) and isnan(value):  # a key like any other, though it equals nothing
-                is_of_key &= flags(pc.is_nan(column))
-                continue
-            is_of_key &= flags(pc.equal(column, arrow_scalar(value).cast(column.type)))
+                is_equal = column.is_null()
+            elif isinstance(value, float) and isnan(value):  # a key like any other, though it equals nothing
+                is_equal = pc.is_nan(column)
+            else:
+                is_equal = pc.equal(column, arrow_scalar(value).cast(column.type))
+            is_of_key &= flags(is_equal)
         is_recorded |= is_of_key
     return arrow_array(is_recorded)
 

@@ -14,7 +14,16 @@ from muntin import EARLIEST, INFINITY
 from muntin.columnar.arrays import IntArray
 from muntin_engine.plan.lengths import microseconds_of
 from muntin_engine.state.key_patterns import CompletePattern, Condition
-from muntin_engine.tasks.batch_rows import CHANGES, CLOCK, INSERT, PUNCTUATE, PUNCTUATE_KEY, SIGNAL, GoodRows
+from muntin_engine.tasks.batch_rows import (
+    CHANGES,
+    CLOCK,
+    INSERT,
+    PUNCTUATE,
+    PUNCTUATE_KEY,
+    SIGNAL,
+    GoodRows,
+    watermark_of,
+)
 from muntin_engine.time.changes import LATEST, Progress, canonical
 from muntin_engine.time.progress_tracker import Observation, merge_observations
 from muntin_engine.wire.arrow_arrays import arrow_array, arrow_scalar
@@ -157,8 +166,7 @@ def patterns_of(input_task: InputTask, punctuation: pa.Table) -> Iterator[Comple
     ticks = punctuation.column("start").to_pylist()
     for number, tick in enumerate(ticks):
         pattern = [column_conditions[number] for column_conditions in conditions_by_column]
-        is_end = tick >= LATEST  # punctuation beyond all times: no row of these keys will follow
-        yield pattern, INFINITY if is_end else tick
+        yield pattern, watermark_of(tick)
 
 
 _ANY_VALUE: Final[Condition] = ()

@@ -62,7 +62,8 @@ NO_OLD_END: Final = 11
 NO_LENGTH: Final = 12
 SHORT_LENGTH: Final = 13
 
-_NO_PROBLEM: Final = -1
+NO_PROBLEM: Final = -1
+"""The number in the place of a problem for a row without one."""
 
 PROBLEMS: Final[Mapping[int, Problem]] = {
     UNKNOWN_CHANGE: Problem("unknown change", f"its change is none of {', '.join(CHANGES)}"),
@@ -131,10 +132,10 @@ def find_problems(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray, 
     if not input_task.tracker.policy.by_key:
         rows_by_problem[UNDECLARED_PUNCTUATION] = (kind == PUNCTUATE_KEY) | (kind == PUNCTUATE_KEYS)
 
-    problems = np.full(len(batch), _NO_PROBLEM, np.int16)
+    problems = np.full(len(batch), NO_PROBLEM, np.int16)
     for problem in sorted(rows_by_problem, reverse=True):  # the first one is written last, over the others
         problems[rows_by_problem[problem]] = problem
-    return arrow_array(problems, mask=problems == _NO_PROBLEM)
+    return arrow_array(problems, mask=problems == NO_PROBLEM)
 
 
 def _are_good_insertions(input_task: InputTask, batch: pa.RecordBatch, times: RowTimes) -> bool:

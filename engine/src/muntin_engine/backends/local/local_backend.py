@@ -115,9 +115,8 @@ class LocalBackend(Backend):
 
     def show(self, query: PlannedQuery, rows: int, *, truncate: bool | int) -> None:
         """Print the first results of a query in the order of their windows."""
-        extent = "window" if query.plan.is_windowed else query.plan.lifetime_column
         key_names = [key.name for key in query.plan.keys]
-        columns = [f"{quoted(name)} NULLS FIRST" for name in (extent, *key_names)]
+        columns = [f"{quoted(name)} NULLS FIRST" for name in (query.plan.extent_column, *key_names)]
         # Results are ordered before columns are selected, as a selection may leave the window out.
         ordered = relation_of(output_table(query, RESULTS)).order(", ".join(columns)).to_arrow_table()
         first_rows = selected(ordered, query.selection).slice(0, rows)

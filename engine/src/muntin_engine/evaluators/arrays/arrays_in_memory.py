@@ -17,6 +17,7 @@ from muntin_engine.evaluators.arrays.array_query import QueryParts
 from muntin_engine.evaluators.arrays.machine import ArrayQuery, process
 from muntin_engine.evaluators.arrays.result_emission import StoredResults
 from muntin_engine.evaluators.arrays.stretches.bound_form import BoundForm
+from muntin_engine.evaluators.arrays.stretches.key_table import keys_in
 from muntin_engine.evaluators.arrays.stretches.result_tables import EVENT_ID, ResultWindows, form_results
 from muntin_engine.evaluators.arrays.stretches.stretch_table import ROWS
 from muntin_engine.evaluators.batch import BucketBatch, BucketBlob
@@ -326,6 +327,5 @@ def rows_of(
 
 def _keys_and_extents(windows: ResultWindows) -> Iterator[tuple[Key, Window]]:
     """Yield the key and the extent of each window."""
-    keys = zip(*(column.to_pylist() for column in windows.keys.columns), strict=True)
     extents = map(Window, windows.windows.low.tolist(), windows.windows.high.tolist())
-    return zip(keys, extents, strict=True)
+    return zip(keys_in(windows.keys), extents, strict=True)

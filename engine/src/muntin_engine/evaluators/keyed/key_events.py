@@ -315,7 +315,7 @@ class KeyEvents:
             ends=[event.end for event in events],
             width=max(widths, default=0),
             values=list(chain.from_iterable(payloads)),
-            pending=[_pending_to_data(identity, pending) for identity, pending in self.pending.items()],
+            pending=[pending_to_data(identity, pending) for identity, pending in self.pending.items()],
             key_watermark=self.key_watermark,
         )
         return list(data)
@@ -364,7 +364,7 @@ class KeyEvents:
         if self.samples is not None:
             self.samples = Samples(Sample(event.start, event.id) for event in events)
         for id, start, rows, base in last_record.pending:
-            self.pending[id, start] = _pending_from_data(id, start, rows, base)
+            self.pending[id, start] = pending_from_data(id, start, rows, base)
 
 
 def payloads_of(values: Sequence[Any], width: int, count: int) -> list[tuple[Any, ...]]:
@@ -382,15 +382,15 @@ def payloads_of(values: Sequence[Any], width: int, count: int) -> list[tuple[Any
     return list(zip(*[value_iterator] * width, strict=True))
 
 
-def _pending_to_data(identity: Identity, pending: PendingRows) -> list[object]:
+def pending_to_data(identity: Identity, pending: PendingRows) -> list[object]:
     """Return the rows of an event that wait for others as plain data."""
     rows = [list(row[2:]) for row in pending.rows]  # all but the id and the start, which the identity has
     base = list(pending.base) if pending.base else None
     return [*identity, rows, base]
 
 
-def _pending_from_data(id: Hashable, start: int, rows: Sequence[Any], base: Sequence[Any] | None) -> PendingRows:
-    """Return the rows of an event that `_pending_to_data` wrote."""
+def pending_from_data(id: Hashable, start: int, rows: Sequence[Any], base: Sequence[Any] | None) -> PendingRows:
+    """Return the rows of an event that `pending_to_data` wrote."""
     changes: list[InputChange] = []
     for end, payload, *further_fields in rows:
         changes.append(InputChange(id, start, end, tuple(payload), *further_fields))

@@ -129,8 +129,7 @@ class KeyStates:
                 window = WindowState(self._built(values[: key.held_count]))
 
             # `_slide` can do all; `_slide_by_one` is faster where each row has a window and none is skipped.
-            has_skipped = payloads.has_skipped and SKIPPED in values
-            if not self._slides_by_one or has_skipped:
+            if not self._slides_by_one or (payloads.has_skipped and SKIPPED in values):
                 state = self._slide(window.state, values, key, results)
             elif self._counts_accepted:
                 # The module accepts all rows of the key: it is called directly. The state of the wrapper is the pair of

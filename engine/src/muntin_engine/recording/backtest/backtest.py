@@ -172,7 +172,16 @@ def backtest(
             differing=comparison.differing,
             columns=comparison.columns,
             failing=all_differences([_failing(column, fail_if) for column in comparison.columns]),
-            notes=tuple(_notes(recording, columns, old_run.task, new_run.task, comparison.columns)),
+            notes=tuple(
+                _notes(
+                    recording,
+                    columns,
+                    old_run.task,
+                    new_run.task,
+                    comparison.columns,
+                    last_incomplete_start=last_incomplete_start,
+                )
+            ),
         )
 
 
@@ -364,6 +373,8 @@ def _notes(
     old: TaskPayload,
     new: TaskPayload,
     differences: Iterable[ColumnDifferences],
+    *,
+    last_incomplete_start: int | None,
 ) -> Iterator[str]:
     """Yield the caveats that a reader of the differences must know, each as a sentence.
 
@@ -373,6 +384,7 @@ def _notes(
         old: The query with the old modules.
         new: The query with the new modules.
         differences: The differences of each compared column.
+        last_incomplete_start: The last tick at which results may begin that are not compared; None if all are.
     """
     if not any(batch.files or batch.selected for batch in recording.batches):
         yield "the recording has no rows"
@@ -391,7 +403,6 @@ def _notes(
             yield column.type_change
     for name in columns.uncompared:
         yield f"only one version returns {name}, which is not compared"
-    last_incomplete_start = _last_incomplete_start(recording)
     if last_incomplete_start is not None:
         start = old.plan.words.axis.spell(last_incomplete_start)
         yield f"results that begin at {start} or before are not compared: rows of them are not in the recording"

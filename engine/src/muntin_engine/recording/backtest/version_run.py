@@ -89,8 +89,7 @@ class VersionRun:
             results = fold(changes, key=[key.name for key in plan.keys])
         if last_incomplete_start is None:
             return results
-        extent_column = "window" if plan.is_windowed else plan.lifetime_column
-        lifetimes = results.column(extent_column).combine_chunks()
+        lifetimes = results.column(plan.extent_column).combine_chunks()
         return results.filter(pc.greater(as_ticks(lifetimes.field("start")), last_incomplete_start))
 
     def close(self) -> None:

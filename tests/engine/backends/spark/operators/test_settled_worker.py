@@ -163,7 +163,8 @@ def test_cycles_of_modules_are_collected_when_frozen_objects_have_doubled() -> N
     module_state = Node()
     module_state.itself = module_state
     in_a_cycle = weakref.ref(module_state)
-    del module_state
+    frozen_state.end_task()
+    del module_state  # it is frozen by now
     for _ in range(_TASKS_PER_LOOK):
         frozen_state.end_task()
     assert in_a_cycle() is not None  # one object more is not worth a walk over all

@@ -76,10 +76,9 @@ def show(query: PlannedQuery, rows: int, *, truncate: bool | int) -> None:
         truncate: As in `DataFrame.show` of Spark.
     """
     keys = [f"`{key.name}`" for key in query.plan.keys]
-    order = "window" if query.plan.is_windowed else query.plan.lifetime_column
     with module_first():
         # Results are put in order before columns are selected, as these may leave the window out.
-        ordered = results(replace(query, selection=Selection())).orderBy(order, *keys)
+        ordered = results(replace(query, selection=Selection())).orderBy(query.plan.extent_column, *keys)
         selected(ordered, query.selection).show(rows, truncate)
 
 

@@ -83,6 +83,12 @@ class QuerySinks(NamedTuple):
         return spelled_output(output, self.name)
 
 
+def plans_of_pass(queries: Sequence[PlannedQuery]) -> tuple[Plan, ...]:
+    """Return the plans of the inner queries, whose results queries read; then those of the queries themselves."""
+    inner_plans = queries[0].inner_plans  # all queries of a pass read the same inner queries
+    return (*inner_plans, *(query.plan for query in queries))
+
+
 class QueriesWithSinks(NamedTuple):
     """Queries that are written by one Spark query, with the sinks that they write to.
 
@@ -97,8 +103,7 @@ class QueriesWithSinks(NamedTuple):
     @property
     def plans(self) -> tuple[Plan, ...]:
         """The plans of the inner queries, whose results these queries read; then those of the queries themselves."""
-        inner_plans = self.queries[0].plans[:-1]  # all queries of a pass read the same inner queries
-        return (*inner_plans, *(query.plan for query in self.queries))
+        return plans_of_pass(self.queries)
 
     @property
     def names(self) -> tuple[str, ...]:

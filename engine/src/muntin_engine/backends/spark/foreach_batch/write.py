@@ -20,7 +20,7 @@ from muntin_engine.backends.spark.checkpoints.checkpoint import Checkpoint
 from muntin_engine.backends.spark.checkpoints.query_texts import text_or_reason
 from muntin_engine.backends.spark.dataframes.pipeline import streaming_blobs
 from muntin_engine.backends.spark.delivery.by_value import by_value
-from muntin_engine.backends.spark.foreach_batch.batch_writer import BatchWriter, with_sinks
+from muntin_engine.backends.spark.foreach_batch.batch_writer import BatchWriter, plans_of_pass, with_sinks
 from muntin_engine.backends.spark.foreach_batch.closing import ClosingQuery, check_end, write_last_windows
 from muntin_engine.backends.spark.foreach_batch.query_ids import StartedQuery, StoredQueryId
 from muntin_engine.backends.spark.foreach_batch.recorded_queries import (
@@ -185,9 +185,7 @@ def check_checkpoint(queries: Mapping[str, PlannedQuery], checkpoint: str | Path
     stored_checkpoint = Checkpoint(first_query.source.df.sparkSession, checkpoint)
     ordered_queries = stored_checkpoint.in_order(queries)
     names = [name for name in ordered_queries if name]
-    inner_plans = first_query.plans[:-1]  # all queries of a pass read the same inner queries
-    plans = [*inner_plans, *(query.plan for query in ordered_queries.values())]
-    changes = stored_checkpoint.check(plans, names)
+    changes = stored_checkpoint.check(plans_of_pass(list(ordered_queries.values())), names)
     stored_checkpoint.check_open()
     return changes
 

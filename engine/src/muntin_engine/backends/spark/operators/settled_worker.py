@@ -50,10 +50,10 @@ def settle() -> None:
 class FrozenState:
     """Keeps the decoded state of buckets from the cyclic garbage collector, in one process.
 
-    Frozen objects are freed as usual when nothing refers to them. Only cycles among them stay: the engine makes none,
-    but modules of users may. So frozen objects are collected too, each time that their number has doubled.
+    Frozen objects are freed as usual when nothing refers to them. Only cycles that break off later stay: the engine
+    makes none, but modules of users may. So frozen objects are collected too, each time that their number has doubled.
 
-    Cost: a constant for each task; once in a while a walk over all objects, which their growth pays for.
+    Cost: a walk over the objects that a task made; once in a while one over all objects, which their growth pays for.
     """
 
     def __init__(self) -> None:
@@ -63,6 +63,7 @@ class FrozenState:
     def end_task(self) -> None:
         """Freeze the objects that a task of buckets leaves behind; called at its end, before PySpark's collection."""
         self._tasks += 1
+        gc.collect()  # cycles that the task left are freed, not frozen; objects of earlier tasks are not walked over
         gc.freeze()
 
         # Now and then the frozen objects are counted. If they have doubled since the last collection, cycles among them

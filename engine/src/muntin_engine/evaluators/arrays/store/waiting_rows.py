@@ -12,8 +12,8 @@ import pyarrow as pa
 from muntin.columnar.arrays import IntArray
 from muntin_engine.evaluators.arrays.store.live_events import HashArray, Identities
 from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable
-from muntin_engine.evaluators.keyed.key_events import Identity
-from muntin_engine.evaluators.keyed.row_chain import EventState, PendingRows
+from muntin_engine.evaluators.keyed.key_events import Identity, pending_from_data, pending_to_data
+from muntin_engine.evaluators.keyed.row_chain import PendingRows
 from muntin_engine.state.codec import Codec
 from muntin_engine.time.changes import InputChange
 from muntin_engine.wire.arrow_arrays import empty_table
@@ -88,12 +88,7 @@ class WaitingRows:
         """
         lists_of_keys: list[list[object]] = []
         for events in self.by_key.values():
-            event_lists: list[object] = []
-            for (id, start), pending in events.items():
-                rows = [list(row[2:]) for row in pending.rows]  # without id and start, which the event has
-                base = list(pending.base) if pending.base else None
-                event_lists.append([id, start, rows, base])
-            lists_of_keys.append(event_lists)
+            lists_of_keys.append([pending_to_data(identity, pending) for identity, pending in events.items()])
         codes = np.array(list(self.by_key), np.int64)
         key_blob = to_blob(keys.take(codes))
         schema_blob = to_blob(empty_table(schema))
@@ -107,14 +102,7 @@ class WaitingRows:
         for code, events in zip(codes, codec.unpack(packed), strict=True):
             pending_by_id = self.by_key.setdefault(code, {})
             for id, start, rows, base in events:
-                changes: list[InputChange] = []
-                for end, payload, *further_fields in rows:
-                    changes.append(InputChange(id, start, end, tuple(payload), *further_fields))
-                base_state = None
-                if base:
-                    base_start, base_end, base_payload = base
-                    base_state = EventState(base_start, base_end, tuple(base_payload))
-                pending_by_id[id, start] = PendingRows(tuple(changes), base_state)
+                pending_by_id[id, start] = pending_from_data(id, start, rows, base)
         schema: pa.Schema = from_blob(schema_blob).schema
         return schema
 

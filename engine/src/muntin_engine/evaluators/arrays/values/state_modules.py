@@ -146,7 +146,6 @@ class StateModules:
         parts: dict[Part, States] = {}
         with located(locate):
             for place, module in enumerate(self.modules):
-                CURRENT_CALL.set_module(module.label)
                 if version is None:
                     states = self._codec.unpack(packed[place])
                 else:
@@ -171,12 +170,15 @@ class StateModules:
             version: The schema version of the query.
             stored_place: The place of the module among those of that version; None if the query did not have it.
         """
+        # The module is named only where it runs: a death while bytes are read is not its fault.
         if stored_place is None:
+            CURRENT_CALL.set_module(module.label)
             return module.create_states(count)
         stored_version = version.versions[stored_place]
         if not is_outdated(module.module, module.module.version, stored_version):
             states: Sequence[State] = self._codec.unpack(packed[stored_place])
             return states
+        CURRENT_CALL.set_module(module.label)
         # Records in the states may have had other fields then: they are read as dicts of these.
         older_states = self._codec.reading_fields().unpack(packed[stored_place])
         return module.upgrade(older_states, stored_version)
