@@ -66,6 +66,46 @@ def test_a_query_that_is_too_much_by_itself_keeps_a_part() -> None:
     assert cache.held_bytes <= 100 * KB
 
 
+class PartlyDecoded:
+    """A store whose decoded states can be dropped."""
+
+    def __init__(self, records: int, decoded: int) -> None:
+        self.records = records
+        self.decoded = decoded
+
+    @property
+    def memory(self) -> int:
+        return self.records + self.decoded
+
+    def forget_decoded(self, to_free: int) -> int:
+        freed = max(0, min(to_free, self.decoded))
+        self.decoded -= freed
+        return freed
+
+
+def test_the_decoded_states_of_a_large_store_leave_room_for_the_records_of_others() -> None:
+    """As `write_store` does it: a store first drops what does not fit of its own decoded states."""
+    cache = StoreCache(most=1000 * KB)
+    for batch in range(3):
+        hits = 0
+        for number in range(8):
+            hits += cache.take(("q", number), version("q", number)) is not None
+            store = PartlyDecoded(100 * KB, 900 * KB) if number == 0 else PartlyDecoded(20 * KB, 180 * KB)
+            store.forget_decoded(store.memory - cache.room(("q", number)))
+            assert cache.put(("q", number), version("q", number), store, store.memory)
+            assert cache.held_bytes <= 1000 * KB
+        assert hits == (8 if batch else 0)
+
+
+def test_a_store_that_is_idle_takes_no_room() -> None:
+    now = 0.0
+    cache = StoreCache(most=100 * KB, clock=lambda: now)
+    cache.put(("q", 1), version("q", 1), "store", 60 * KB)
+    assert cache.room(("q", 2)) < 40 * KB
+    now += 1000
+    assert cache.room(("q", 2)) > 90 * KB
+
+
 def test_what_was_not_used_for_long_is_forgotten() -> None:
     now = 0.0
     cache = StoreCache(clock=lambda: now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from time import monotonic
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 CACHE_BYTES: Final = 256 * 2**20
 """The bytes of the cache, over all queries of a process, unless a session says otherwise."""
@@ -15,6 +15,15 @@ IDLE_SECONDS: Final = 120.0
 
 _OVERHEAD: Final = 2048
 """Memory that a store takes besides its data."""
+
+
+@runtime_checkable
+class HoldsDecoded(Protocol):
+    """A store that holds decoded states beside the records that they can be decoded from again."""
+
+    def forget_decoded(self, to_free: int) -> int:
+        """Drop decoded states until so many bytes are free, or no decoded state is left; return the bytes freed."""
+        ...
 
 
 class _CachedStore(NamedTuple):
@@ -42,7 +51,8 @@ class StoreCache:
 
     The cache is bounded by the bytes of its stores, roughly as they lie in memory. Where there is no room, stores of
     other queries are dropped first, beginning with the longest unused. A query whose own stores need more room than
-    there is has some of them in the cache, and reads the others anew in each batch.
+    there is first drops decoded states of its stores, which costs less than to read a log anew. If that is not enough,
+    it has some of its stores in the cache, and reads the others anew in each batch.
 
     Attributes:
         most: The bytes for which there is room.
@@ -57,13 +67,13 @@ class StoreCache:
         """
         self.most = most
         self._clock = clock
-        self._bytes = 0
+        self._bytes_by_query: dict[Hashable, int] = {}
         self._stores: OrderedDict[Hashable, _CachedStore] = OrderedDict()  # the longest unused first
 
     @property
     def held_bytes(self) -> int:
         """The size of all stores."""
-        return self._bytes
+        return sum(self._bytes_by_query.values())
 
     def take(self, bucket: Hashable, version: bytes) -> Any | None:
         """Take the store of a bucket out of the cache; return None if there is none that equals the state.
@@ -95,32 +105,51 @@ class StoreCache:
             store: The store.
             size: The bytes of its data.
         """
-        self._drop_idle()
         if bucket in self._stores:
             self._drop(bucket)
+        query = _query_of(bucket)
+        self._forget_decoded(query, size - self.room(bucket))
         if size > self.room(bucket):
             return False
         size += _OVERHEAD
 
         # The stores of other queries make room, the longest unused first.
-        query = _query_of(bucket)
         for name in list(self._stores):
-            if self._bytes + size <= self.most:
+            if self.held_bytes + size <= self.most:
                 break
             if _query_of(name) != query:
                 self._drop(name)
         self._stores[bucket] = _CachedStore(version, store, size, self._clock())
-        self._bytes += size
+        self._count_bytes(query, size)
         return True
 
     def room(self, bucket: Hashable) -> int:
         """Return the bytes of data for which there is room beside the other stores of the query; negative for none."""
-        query = _query_of(bucket)
-        room = self.most - _OVERHEAD
-        for name, cached in self._stores.items():
-            if name != bucket and _query_of(name) == query:
-                room -= cached.size
-        return room
+        self._drop_idle()
+        bytes_of_query = self._bytes_by_query.get(_query_of(bucket), 0)
+        own_bytes = self._stores[bucket].size if bucket in self._stores else 0
+        return self.most - _OVERHEAD - (bytes_of_query - own_bytes)
+
+    def _forget_decoded(self, query: Hashable, to_free: int) -> None:
+        """Drop decoded states of a query's stores until so many bytes are free, or no decoded state is left."""
+        if to_free <= 0:
+            return
+        for name, cached in list(self._stores.items()):
+            if to_free <= 0:
+                return
+            if _query_of(name) == query and isinstance(cached.store, HoldsDecoded):
+                freed = cached.store.forget_decoded(to_free)
+                self._stores[name] = cached._replace(size=cached.size - freed)
+                self._count_bytes(query, -freed)
+                to_free -= freed
+
+    def _count_bytes(self, query: Hashable, change: int) -> None:
+        """Change the number of bytes that the stores of a query take; a query without stores is forgotten."""
+        size = self._bytes_by_query.get(query, 0) + change
+        if size:
+            self._bytes_by_query[query] = size
+        else:
+            self._bytes_by_query.pop(query, None)
 
     def _drop_idle(self) -> None:
         """Drop the stores that were not used for long."""
@@ -134,7 +163,7 @@ class StoreCache:
     def _drop(self, bucket: Hashable) -> _CachedStore:
         """Take the store of a bucket out of the cache, and return it."""
         cached = self._stores.pop(bucket)
-        self._bytes -= cached.size
+        self._count_bytes(_query_of(bucket), -cached.size)
         return cached
 
 

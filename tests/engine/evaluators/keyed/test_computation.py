@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Sequence
 
-from muntin import Aggregate, ClipPolicy
+from muntin import ClipPolicy
 from muntin_engine.evaluators.keyed.computation import ModuleComputation
 from muntin_engine.modules.binding import Binding
-
-
-class Members(Aggregate[int, list[int]]):
-    """All payloads, in a list that becomes plain data."""
-
-    name, version = "test.members", "1.0.0"
-
-    def compute_result(self, payloads: Sequence[int]) -> list[int]:
-        """Return the payloads."""
-        return list(payloads)
+from tests.modules.members import Members
 
 
 def test_a_module_that_is_no_longer_called_is_freed_at_once() -> None:

@@ -404,7 +404,8 @@ class ClipEmission(JoinEmission):
 
     def _forget_rights(self) -> None:
         """Drop the right events that no later row needs, except those that clip a left event."""
-        self._forget(RIGHT, self._watermarks[LEFT], lambda event: self._clip_ticks.has(event.start))
+        # A filtered event clips nothing, though a clip may lie where it starts.
+        self._forget(RIGHT, self._watermarks[LEFT], lambda event: event.is_member and self._clip_ticks.has(event.start))
 
 
 def _has_same_payloads(

@@ -449,7 +449,7 @@ class KeyStore(Generic[StateT]):
             self._decoded_keys.pop(name, None)
         return key_records
 
-    def forget_decoded(self, to_free: int) -> None:
+    def forget_decoded(self, to_free: int) -> int:
         """Drop decoded states until so many bytes are free, or no decoded state is left; the records of keys stay.
 
         The states that were written longest ago are dropped first. So where each batch changes all keys, a batch has to
@@ -457,18 +457,23 @@ class KeyStore(Generic[StateT]):
 
         Args:
             to_free: The number of bytes; if it is 0 or less, no state is dropped.
+
+        Returns:
+            The number of bytes that are free now.
         """
+        freed = 0
         if to_free <= 0:
-            return
+            return freed
         for name in list(self._decoded_keys):
-            if to_free <= 0:
-                return
+            if freed >= to_free:
+                break
             key_records = self._keys[name]
-            to_free -= key_records.decoded_size
-            self.decoded_size -= key_records.decoded_size
+            freed += key_records.decoded_size
             key_records.state = None
             key_records.decoded_size = 0
             del self._decoded_keys[name]
+        self.decoded_size -= freed
+        return freed
 
     def write(self) -> list[Entry]:
         """Return the records since the last call as log entries of a few megabytes, and update the soonest timer."""
@@ -547,8 +552,9 @@ def write_store(state: BucketState, store: KeyStore[Any]) -> None:
     state.log.append(store.write())
     state.metadata.timer = store.timer
     state.log.tidy(store, live_bytes=store.size, whole=store.whole, full_entry=FULL_RECORDS)
-    if state.cache_room is not None:
-        store.forget_decoded(store.memory - state.cache_room)
+    cache_room = state.cache_room
+    if cache_room is not None:
+        store.forget_decoded(store.memory - cache_room)
     state.keep(store, store.memory)
 
 

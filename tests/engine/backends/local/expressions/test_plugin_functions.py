@@ -329,6 +329,7 @@ def test_ctrl_c_in_a_function_ends_the_query() -> None:
 
 def test_a_value_that_nobody_needs_is_not_computed() -> None:
     assert computed("CASE WHEN i > 100 THEN probe_ratio(1D, 0D) END").to_pylist() == [None] * 3
+    assert computed("i > 100 AND probe_ratio(1D, 0D) > 1", ROWS.slice(0, 1)).to_pylist() == [False]
     assert computed("probe_ratio(1D, 0D)", ROWS.slice(0, 0)).to_pylist() == []
 
 

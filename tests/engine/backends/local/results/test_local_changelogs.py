@@ -62,7 +62,10 @@ def live_rows() -> list[tuple[str | None, int, int | None, float]]:
 
 
 def rows_of(table: pa.Table) -> list[tuple[str | None, int, int | None, float]]:
-    rows = [(row["key"], *row["lifetime"].values(), row["value"]) for row in table.to_pylist()]
+    rows: list[tuple[str | None, int, int | None, float]] = []
+    for row in table.to_pylist():
+        lifetime = row["lifetime"]
+        rows.append((row["key"], lifetime["start"], lifetime["end"], row["value"]))
     return sorted(rows, key=str)
 
 
@@ -89,12 +92,7 @@ def test_a_fold_has_its_lifetimes_in_the_order_of_their_fields_in_the_changelog(
     place = rows.column_names.index("lifetime")
     table: Any = fold(rows.set_column(place, "lifetime", end_first), key="key")
     assert [field.name for field in table.schema.field("lifetime").type] == ["end", "start"]
-    folded = [(row["key"], *_ends(row["lifetime"]), row["value"]) for row in table.to_pylist()]
-    assert sorted(folded, key=str) == live_rows()
-
-
-def _ends(lifetime: dict[str, int | None]) -> tuple[int | None, int | None]:
-    return lifetime["start"], lifetime["end"]
+    assert rows_of(table) == live_rows()
 
 
 def test_net_changes_are_those_that_the_driver_adds_up() -> None:
