@@ -21,7 +21,7 @@ from muntin_engine.backends.local.expressions.duckdb_expression import (
     unless_null,
 )
 from muntin_engine.backends.local.expressions.literals import digits_of, number
-from muntin_engine.backends.local.expressions.times import product_of_length, sum_of_times
+from muntin_engine.backends.local.expressions.times import moved_by_months, product_of_length, sum_of_times
 from muntin_engine.backends.local.expressions.translator import Translator, function_rule, rule
 
 _OPERATIONS: Final[Mapping[str, str]] = {"+": "add", "-": "subtract", "*": "multiply"}
@@ -44,11 +44,18 @@ _ATTEMPTED: Final[Mapping[type[exp.Func], type[exp.Binary]]] = {
 def _translate_sum(translator: Translator, node: exp.Binary) -> DuckdbExpression:
     """Translate a sum or a difference of numbers, or of times and lengths of time."""
     sign = _SUMS[type(node)]
-    time_or_length = sum_of_times(translator, node, sign)
+    left = translator.translate(node.this)
+    # An interval of months has no translation as a value: so a time that is moved by months is decided on before the
+    # right operand is translated.
+    moved = moved_by_months(left, sign, node.expression)
+    if moved is not None:
+        return moved
+    right = translator.translate(node.expression)
+    time_or_length = sum_of_times(translator, node, sign, left, right)
     if time_or_length is not None:
         return time_or_length
     # Without times and lengths, it has to be a sum of numbers.
-    left, right = _numbers(translator, node)
+    left, right = _as_numbers(translator, node, left, right)
     if pa.types.is_decimal(left.type) and pa.types.is_decimal(right.type):
         # Spark's type of a sum: behind the point the digits of the finer operand, and before it one more, for a carry.
         scale = max(left.type.scale, right.type.scale)
@@ -62,10 +69,11 @@ def _translate_sum(translator: Translator, node: exp.Binary) -> DuckdbExpression
 @rule(exp.Mul)
 def _translate_product(translator: Translator, node: exp.Mul) -> DuckdbExpression:
     """Translate a product of numbers, or of a length of time and a number."""
-    length = product_of_length(translator, node)
-    if length is not None:
-        return length
-    left, right = _numbers(translator, node)
+    left = translator.translate(node.this)
+    right = translator.translate(node.expression)
+    if LENGTH in (left.type, right.type):
+        return product_of_length(translator, node, left, right)
+    left, right = _as_numbers(translator, node, left, right)
     if pa.types.is_decimal(left.type) and pa.types.is_decimal(right.type):
         # Spark's type of a product: the digits of both operands and one more, and behind the point those of both.
         precision = left.type.precision + right.type.precision + 1
@@ -154,9 +162,7 @@ def _translate_negation(translator: Translator, node: exp.Neg) -> DuckdbExpressi
         typed_number = node.this.copy()
         typed_number.set("this", exp.Neg(this=node.this.this.copy()))
         return translator.translate(typed_number)
-    value = translator.translate(node.this)
-    if not (is_number(value.type) or value.type == LENGTH):
-        raise translator.type_refusal(node, value)
+    value = translator.operand(node, node.this, _is_number_or_length)
     # For the smallest number of a type DuckDB returns a larger type, and Spark raises: so does the cast.
     return DuckdbExpression(f"CAST((-{value.sql}) AS {duckdb_type(value.type)})", value.type, may_raise=True)
 
@@ -164,10 +170,12 @@ def _translate_negation(translator: Translator, node: exp.Neg) -> DuckdbExpressi
 @function_rule("positive")
 def _translate_plus_sign(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
     """Translate a plus sign before a number or a length of time, which changes nothing."""
-    value = translator.translate(node.expressions[0])
-    if not (is_number(value.type) or value.type == LENGTH):
-        raise translator.type_refusal(node, value)
-    return value
+    return translator.operand(node, node.expressions[0], _is_number_or_length)
+
+
+def _is_number_or_length(data_type: pa.DataType) -> bool:
+    """Return True for the types that have a sign."""
+    return is_number(data_type) or data_type == LENGTH
 
 
 def _numbers(translator: Translator, node: exp.Binary) -> tuple[DuckdbExpression, DuckdbExpression]:
@@ -176,8 +184,17 @@ def _numbers(translator: Translator, node: exp.Binary) -> tuple[DuckdbExpression
     Raises:
         QueryError: An operand is of another type.
     """
-    left = translator.translate(node.this)
-    right = translator.translate(node.expression)
+    return _as_numbers(translator, node, translator.translate(node.this), translator.translate(node.expression))
+
+
+def _as_numbers(
+    translator: Translator, node: exp.Binary, left: DuckdbExpression, right: DuckdbExpression
+) -> tuple[DuckdbExpression, DuckdbExpression]:
+    """Return two translated operands, which have to be numbers; a whole number beside a decimal becomes a decimal.
+
+    Raises:
+        QueryError: An operand is of another type.
+    """
     if not (is_number(left.type) and is_number(right.type)):
         raise translator.type_refusal(node, left, right)
     if pa.types.is_decimal(left.type) and pa.types.is_integer(right.type):

@@ -108,10 +108,10 @@ def in_one_type(translator: Translator, node: exp.Expr, operands: Sequence[exp.E
         common = joint
     # Spark reads text beside a time as a time. Here only text that is written out is read so: for a column of text,
     # Spark has rules for each row, which are not translated.
+    if not all(_is_castable(value, common) for value in values):
+        raise translator.type_refusal(node, *values)
     typed_values: list[DuckdbExpression] = []
     for operand, value in zip(operands, values, strict=True):
-        if not _is_castable(value, common):
-            raise translator.type_refusal(node, *values)
         typed_values.append(_as_type(translator, operand, value, common))
     return typed_values
 

@@ -26,6 +26,13 @@ PLAIN_TYPES: Final[Mapping[exp.DType, pa.DataType]] = {
 }
 """The types without parts that columns have and casts make."""
 
+COLUMN_TYPES: Final[Mapping[exp.DType, pa.DataType]] = {
+    **PLAIN_TYPES,
+    exp.DType.BINARY: pa.binary(),
+    exp.DType.TIMESTAMPLTZ: INSTANT,
+}
+"""The types without parts that columns have."""
+
 
 def decimal_named(node: exp.DataType) -> pa.DataType:
     """Return the Arrow type of a decimal; `decimal` alone has ten digits, all of them before the point.

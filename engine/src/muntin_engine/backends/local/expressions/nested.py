@@ -133,9 +133,7 @@ def _size(translator: Translator, node: exp.Expr, operand: exp.Expr) -> DuckdbEx
 @function_rule("map_entries")
 def _translate_map_entries(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
     """Translate `map_entries(m)`: an array of structs of a key and its value."""
-    container = translator.translate(node.expressions[0])
-    if not pa.types.is_map(container.type):
-        raise translator.type_refusal(node, container)
+    container = translator.operand(node, node.expressions[0], pa.types.is_map)
     entry_type = pa.struct([("key", container.type.key_type), ("value", container.type.item_type)])
     sql = f"(CASE WHEN {container.sql} IS NOT NULL THEN map_entries({container.sql}) END)"
     return DuckdbExpression(sql, pa.list_(entry_type), may_raise=container.may_raise)

@@ -85,9 +85,7 @@ def _translate_log(translator: Translator, node: exp.Log) -> DuckdbExpression:
 def _translate_log10(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
     """Translate `log10(x)`, which is exact for powers of ten; `log(10, x)`, a quotient of logarithms, is not."""
     (operand,) = node.expressions
-    value = translator.translate(operand)
-    if not is_number(value.type):
-        raise translator.type_refusal(node, value)
+    value = translator.operand(node, operand, is_number)
     double = cast(value, pa.float64())
     sql = f"(CASE WHEN {double.sql} > 0 THEN LOG10({double.sql}) END)"
     return DuckdbExpression(sql, pa.float64(), may_raise=value.may_raise)
@@ -170,9 +168,7 @@ def _translate_operation_on_bits(translator: Translator, node: exp.Binary) -> Du
 @rule(exp.BitwiseNot)
 def _translate_bitwise_not(translator: Translator, node: exp.BitwiseNot) -> DuckdbExpression:
     """Translate `~n`, which turns all bits of a whole number."""
-    value = translator.translate(node.this)
-    if not pa.types.is_integer(value.type):
-        raise translator.type_refusal(node, value)
+    value = translator.operand(node, node.this, pa.types.is_integer)
     return DuckdbExpression(f"(~{value.sql})", value.type, may_raise=value.may_raise)
 
 
@@ -216,10 +212,7 @@ def number_in(translator: Translator, node: exp.Expr) -> DuckdbExpression:
     Raises:
         QueryError: The operand is of another type.
     """
-    value = translator.translate(node.this)
-    if not is_number(value.type):
-        raise translator.type_refusal(node, value)
-    return value
+    return translator.operand(node, node.this, is_number)
 
 
 @rule(exp.IsNan)

@@ -130,10 +130,7 @@ def text_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> Duckdb
     Raises:
         QueryError: The operand is of another type.
     """
-    value = translator.translate(operand)
-    if not pa.types.is_string(value.type):
-        raise translator.type_refusal(node, value)
-    return value
+    return translator.operand(node, operand, pa.types.is_string)
 
 
 # ------------------------------------------------------------------------------------------------------ parts of a text
@@ -226,10 +223,8 @@ def _count_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> Duck
     Raises:
         QueryError: The operand is no whole number of at most 32 bits.
     """
-    value = translator.translate(operand)
-    if not pa.types.is_integer(value.type) or value.type == pa.int64():
-        raise translator.type_refusal(node, value)
-    return cast(value, pa.int64())
+    count = translator.operand(node, operand, lambda kind: pa.types.is_integer(kind) and kind != pa.int64())
+    return cast(count, pa.int64())
 
 
 @rule(exp.Replace)

@@ -195,23 +195,6 @@ def _date_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> Duckd
     return cast(_time_in(translator, node, operand), pa.date32())
 
 
-def _whole_number_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> DuckdbExpression:
-    """Translate an operand that has to be a whole number.
-
-    Args:
-        translator: The translator of the expression.
-        node: The node whose operand it is, for errors.
-        operand: The operand.
-
-    Raises:
-        QueryError: The operand is of another type.
-    """
-    value = translator.translate(operand)
-    if not pa.types.is_integer(value.type):
-        raise translator.type_refusal(node, value)
-    return value
-
-
 def _int_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> DuckdbExpression:
     """Translate an operand that has to be a whole number of at most 32 bits, as an int.
 
@@ -223,7 +206,7 @@ def _int_in(translator: Translator, node: exp.Expr, operand: exp.Expr) -> Duckdb
     Raises:
         QueryError: The operand is of another type.
     """
-    value = _whole_number_in(translator, node, operand)
+    value = translator.operand(node, operand, pa.types.is_integer)
     if value.type == pa.int64():
         raise translator.refusal(node, "takes a bigint", "cast it to int")
     return cast(value, pa.int32())
@@ -387,7 +370,7 @@ def _moment(translator: Translator, node: exp.Anonymous, length: int) -> DuckdbE
         node: The call, whose argument is the number of units.
         length: The length of a unit in microseconds.
     """
-    count = cast(_whole_number_in(translator, node, node.expressions[0]), pa.int64())
+    count = cast(translator.operand(node, node.expressions[0], pa.types.is_integer), pa.int64())
     return DuckdbExpression(
         f"make_timestamptz(multiply({count.sql}, CAST({length} AS BIGINT)))", INSTANT, may_raise=True
     )
@@ -419,9 +402,7 @@ def _translate_timestampdiff(translator: Translator, node: exp.TimestampDiff) ->
 @rule(exp.TimestampAdd)
 def _translate_timestampadd(translator: Translator, node: exp.TimestampAdd) -> DuckdbExpression:
     """Translate `timestampadd(unit, count, t)`."""
-    moment = translator.translate(node.this)
-    if not pa.types.is_timestamp(moment.type):
-        raise translator.type_refusal(node, moment)
+    moment = translator.operand(node, node.this, pa.types.is_timestamp)
     count = _int_in(translator, node, node.expression)
     unit = node.args["unit"].name.upper()
     if unit in _MONTHS:  # months differ in length, and DuckDB moves by them as Spark does
@@ -501,13 +482,17 @@ def _translate_make_dt_interval(translator: Translator, node: exp.Anonymous) -> 
     return DuckdbExpression(f"({' + '.join(products) or 'CAST(0 AS BIGINT)'})", LENGTH, may_raise=True)
 
 
-def sum_of_times(translator: Translator, node: exp.Binary, sign: str) -> DuckdbExpression | None:
-    """Translate a sum or difference of times and lengths of time.
+def sum_of_times(
+    translator: Translator, node: exp.Binary, sign: str, left: DuckdbExpression, right: DuckdbExpression
+) -> DuckdbExpression | None:
+    """Translate a sum or difference of times and lengths of time, except of a time and months.
 
     Args:
         translator: The translator of the expression.
         node: The sum or difference.
         sign: `+` or `-`.
+        left: The translated left operand.
+        right: The translated right operand.
 
     Returns:
         The translation; None if the operands are no times and lengths that make a sum. The caller then takes them as
@@ -516,17 +501,6 @@ def sum_of_times(translator: Translator, node: exp.Binary, sign: str) -> DuckdbE
     Raises:
         QueryError: Spark has no such sum, or it is not known to mean the same.
     """
-    left_node = node.this
-    right_node = node.expression
-    left = translator.translate(left_node)
-    # Months differ in length, so an interval of months has no translation as a value: it only moves the time before it.
-    # That is decided before the right operand is translated, which would refuse it.
-    months = _months_in(right_node)
-    is_time = pa.types.is_date(left.type) or pa.types.is_timestamp(left.type)
-    if months is not None and is_time:
-        return _moved_by_months(left, sign, months)
-    right = translator.translate(right_node)
-
     if sign == "+" and left.type == LENGTH and pa.types.is_timestamp(right.type):
         left, right = right, left  # from here on a time comes before a length
 
@@ -540,7 +514,7 @@ def sum_of_times(translator: Translator, node: exp.Binary, sign: str) -> DuckdbE
             unless_null(left, right, f"{function}({left.sql}, {right.sql})"), LENGTH, may_raise=True
         )
     # By whole days a date moves to another date. By any other length Spark makes a timestamp of it, which is refused.
-    if right.type == LENGTH and pa.types.is_date(left.type) and _is_whole_days(right_node):
+    if right.type == LENGTH and pa.types.is_date(left.type) and _is_whole_days(node.expression):
         sql = f"({left.sql} {sign} CAST({right.sql} // {_DAY} AS INTEGER))"
         return DuckdbExpression(unless_null(left, right, sql), pa.date32(), may_raise=True)
 
@@ -575,24 +549,43 @@ def _is_whole_days(node: exp.Expr) -> bool:
     return unit is not None and unit.name.upper() in ("DAY", "DAYS")
 
 
-def _moved_by_months(value: DuckdbExpression, sign: str, months: int) -> DuckdbExpression:
-    """Return a date or a time that is moved by months; a date stays a date."""
+def moved_by_months(value: DuckdbExpression, sign: str, length_node: exp.Expr) -> DuckdbExpression | None:
+    """Return a date or a time that is moved by months; a date stays a date.
+
+    Months differ in length, so an interval of months has no translation as a value: it only moves the time before it.
+
+    Args:
+        value: The translated left operand of a sum or a difference.
+        sign: `+` or `-`.
+        length_node: The right operand.
+
+    Returns:
+        The translation; None if the left operand is no time, or the right one no interval of months.
+    """
+    months = _months_in(length_node)
+    is_time = pa.types.is_date(value.type) or pa.types.is_timestamp(value.type)
+    if months is None or not is_time:
+        return None
     sql = f"({value.sql} {sign} to_months({months}))"
     if pa.types.is_date(value.type):
         sql = f"CAST({sql} AS DATE)"
     return DuckdbExpression(sql, value.type, may_raise=True)
 
 
-def product_of_length(translator: Translator, node: exp.Mul) -> DuckdbExpression | None:
-    """Translate a length of time multiplied by a number; None if neither operand is a length.
+def product_of_length(
+    translator: Translator, node: exp.Mul, left: DuckdbExpression, right: DuckdbExpression
+) -> DuckdbExpression:
+    """Translate a length of time multiplied by a number.
+
+    Args:
+        translator: The translator of the expression.
+        node: The product.
+        left: The translated left operand; this one or the other is a length.
+        right: The translated right operand.
 
     Raises:
         QueryError: The other operand is no number, or a decimal of too many digits.
     """
-    left = translator.translate(node.this)
-    right = translator.translate(node.expression)
-    if LENGTH not in (left.type, right.type):
-        return None
     length = left
     number = right
     if left.type != LENGTH:

@@ -279,6 +279,24 @@ class Translator:
         """Return the words that name the whole expression behind a part of it; empty if the part is all of it."""
         return "" if part == self.text else f", in {self.text!r}"
 
+    def operand(
+        self, node: exp.Expr, operand: exp.Expr, is_accepted: Callable[[pa.DataType], bool]
+    ) -> DuckdbExpression:
+        """Translate an operand that has to be of a certain type.
+
+        Args:
+            node: The node whose operand it is, for errors.
+            operand: The operand.
+            is_accepted: Returns True for the types that the operand may have.
+
+        Raises:
+            QueryError: The operand is of another type.
+        """
+        value = self.translate(operand)
+        if not is_accepted(value.type):
+            raise self.type_refusal(node, value)
+        return value
+
     def type_refusal(self, node: exp.Expr, *operands: DuckdbExpression) -> NeedsSparkError:
         """Return the error about a node with operands of types that it does not take."""
         types = " and ".join(spelled(operand.type) for operand in operands)

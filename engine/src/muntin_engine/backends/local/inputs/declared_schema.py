@@ -15,16 +15,14 @@ from sqlglot.errors import SqlglotError
 from muntin.errors import ModuleDefinitionError, QueryError
 from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, describe, spell
 from muntin_engine.backends.local.duckdb_types import INSTANT, LENGTH, LOCAL_TIME
-from muntin_engine.backends.local.expressions.named_types import PLAIN_TYPES, decimal_named
+from muntin_engine.backends.local.expressions.named_types import COLUMN_TYPES, decimal_named
 
 _EXAMPLE: Final = "schema='station string, at timestamp, km double'"
 
 _NAMED_TYPES: Final[Mapping[exp.DType, pa.DataType]] = {
-    **PLAIN_TYPES,
+    **COLUMN_TYPES,
     exp.DType.VARCHAR: pa.string(),
     exp.DType.CHAR: pa.string(),
-    exp.DType.BINARY: pa.binary(),
-    exp.DType.TIMESTAMPLTZ: INSTANT,
 }
 """The types that text may name, apart from decimals, intervals and nested ones."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -12,31 +12,12 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from muntin.errors import QueryError
-from muntin_engine.backends.local.duckdb_types import INSTANT, LENGTH, LOCAL_TIME
+from muntin_engine.backends.local.duckdb_types import LENGTH
+from muntin_engine.backends.local.expressions.named_types import COLUMN_TYPES, decimal_named
 from muntin_engine.backends.planning.needs_spark import NeedsSparkError
 
 _EXAMPLE: Final = "'station string, leaves timestamp, km double'"
 """A schema as it is written, for messages."""
-
-_DECIMAL_SIZES: Final = (10, 0)
-"""The digits and places of Spark's `decimal` where none are written."""
-
-_TYPES: Final[Mapping[exp.DType, pa.DataType]] = {
-    exp.DataType.Type.BOOLEAN: pa.bool_(),
-    exp.DataType.Type.TINYINT: pa.int8(),
-    exp.DataType.Type.SMALLINT: pa.int16(),
-    exp.DataType.Type.INT: pa.int32(),
-    exp.DataType.Type.BIGINT: pa.int64(),
-    exp.DataType.Type.FLOAT: pa.float32(),
-    exp.DataType.Type.DOUBLE: pa.float64(),
-    exp.DataType.Type.TEXT: pa.string(),
-    exp.DataType.Type.BINARY: pa.binary(),
-    exp.DataType.Type.DATE: pa.date32(),
-    exp.DataType.Type.TIMESTAMPTZ: INSTANT,  # what sqlglot makes of Spark's `timestamp`
-    exp.DataType.Type.TIMESTAMPLTZ: INSTANT,
-    exp.DataType.Type.TIMESTAMPNTZ: LOCAL_TIME,
-}
-"""The types without parts, as sqlglot reads them in Spark's dialect."""
 
 _IGNORED: Final = (exp.NotNullColumnConstraint, exp.CommentColumnConstraint)
 """The constraints of columns that are read over: any column of a stream may have nulls."""
@@ -133,8 +114,7 @@ def _arrow_type(data_type: exp.DataType) -> pa.DataType | None:
     if isinstance(kind, exp.Interval):
         return _interval_type(kind)
     if kind is exp.DataType.Type.DECIMAL:
-        digits_and_places = [int(part.name) for part in parts]  # `decimal(12)` has digits alone, `decimal` neither
-        return pa.decimal128(*(digits_and_places or _DECIMAL_SIZES))
+        return decimal_named(data_type)
     if kind is exp.DataType.Type.STRUCT:
         fields = [(part.name, _arrow_type(part.kind)) for part in parts]
         if any(field_type is None for _, field_type in fields):
@@ -147,7 +127,7 @@ def _arrow_type(data_type: exp.DataType) -> pa.DataType | None:
         return pa.list_(*part_types) if kind is exp.DataType.Type.ARRAY else pa.map_(*part_types)
     if parts:  # such as the length of `char(5)`, which no Arrow type has
         return None
-    return _TYPES.get(kind)
+    return COLUMN_TYPES.get(kind)
 
 
 def _interval_type(interval: exp.Interval) -> pa.DataType | None:
