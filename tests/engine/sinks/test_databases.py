@@ -400,14 +400,6 @@ def test_of_changes_that_only_delete_no_row_is_known(place: Place) -> None:
     assert opened(place, keys=("station",)).last_written == WrittenBatch(1)
 
 
-def test_a_table_of_an_older_version_goes_on(place: Place) -> None:
-    write(opened(place), 0, [{"n": 1}])
-    place.ask("ALTER TABLE muntin_batches DROP COLUMN last_row")
-    sink = opened(place)
-    write(sink, 1, [{"n": 2}])
-    assert place.ask("SELECT batch, last_row FROM muntin_batches") == [(1, '{"n":2}')]
-
-
 def test_a_file_is_not_locked_as_long_as_the_error_of_a_statement_lives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -301,14 +301,12 @@ class DatabaseTable(TableSink):
         return bool(self._database.columns(cursor, self._batches))
 
     def _make_batches(self, cursor: Any) -> None:
-        """Make the table `muntin_batches` if there is none; add the column that older versions did not have."""
+        """Make the table `muntin_batches` if there is none."""
         if not self._has_batches(cursor):
             cursor.execute(
                 f"CREATE TABLE {self._quoted_batches} (table_name text PRIMARY KEY, query_id text NOT NULL,"
                 f" batch bigint NOT NULL, input_id text NOT NULL, watermark bigint, {_LAST_ROW} text)"
             )
-        elif _LAST_ROW not in self._database.columns(cursor, self._batches):
-            cursor.execute(f"ALTER TABLE {self._quoted_batches} ADD COLUMN {_LAST_ROW} text")
 
     def _owner_and_mark(self, cursor: Any) -> tuple[str, Mark]:
         """Return the id of the query that owns the table, and its progress.

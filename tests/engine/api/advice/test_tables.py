@@ -49,6 +49,8 @@ EXPRESSIONS: Final[Cases] = (
     expression("c > '2024-05-01T08:00:00Z'", "leave the zone out", "c > '2024-05-01T08:00:00'"),
     expression("try_cast(1 / i AS int)", "cast a column", "try_cast(i AS int)"),
     expression("CAST(d AS array<int>)", "expected: a number", "CAST(d AS int)"),
+    expression("CAST(d AS decimal(39, 2))", r"such as (decimal\(38, 2\))", "CAST(d AS CODE)"),
+    expression("CAST(s AS string COLLATE UNICODE_CI) = 'x'", r"(lower)\(\.\.\.\) of both", "CODE(s) = CODE('x')"),
     expression("round(f, 1)", r"write ROUND\(x, 2\), and (cast) x to double", "round(CODE(f AS double), 1)"),
     expression("d.lat", "name a column", "p.lat"),
     expression("sort_array(xs)", r"write (array_sort\(xs\))", "CODE"),

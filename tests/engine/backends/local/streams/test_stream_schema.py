@@ -18,6 +18,7 @@ SCHEMAS = [
     "n timestamp_ntz, l timestamp_ltz, d interval day to second, s interval second",
     "a array<int>, m map<string, array<decimal(10,2)>>, s struct<x: int, y: struct<z: timestamp>>",
     "a: int, b: string",
+    "a string collate UTF8_BINARY, b array<string collate utf8_binary>, c struct<d: string collate UTF8_BINARY>",
     "a int not null comment 'the first', `a b` string, `a``b` int",
     "at long, end long, start long, change string, key string, order int, window string, date date",
 ]
@@ -55,6 +56,17 @@ def test_two_columns_of_one_name_are_refused() -> None:
         "c char(3)",
         "s string collate UTF8_LCASE",
         "a array<struct<x: variant>>",
+        "a array<string collate UNICODE_CI>",
+        "m map<string collate UNICODE_CI, int>",
+        "r struct<x: string collate UNICODE_CI>",
+        # Spark has no such types either, and says so itself.
+        "d decimal(39, 2)",
+        "d decimal(5, 7)",
+        "a array",
+        "a array<int, int>",
+        "m map<int>",
+        "r struct",
+        "r struct<int>",
     ],
 )
 def test_types_that_only_spark_has_are_left_to_it(column: str) -> None:

@@ -12,7 +12,12 @@ from sqlglot import exp
 from muntin_engine.backends.local.duckdb_types import INSTANT, duckdb_type, spelled, text_literal
 from muntin_engine.backends.local.expressions.comparisons import literal_as
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression, cast
-from muntin_engine.backends.local.expressions.named_types import PLAIN_TYPES, decimal_named
+from muntin_engine.backends.local.expressions.named_types import (
+    DECIMAL_DIGITS,
+    PLAIN_TYPES,
+    decimal_named,
+    has_collation,
+)
 from muntin_engine.backends.local.expressions.translator import ON_SPARK, Translator, rule
 
 _WHOLE_NUMBER: Final = r"\s*[+-]?[0-9]+\s*"
@@ -81,11 +86,22 @@ def _type_named(translator: Translator, node: exp.Cast) -> pa.DataType:
     """Return the type that a cast names.
 
     Raises:
-        QueryError: The type is not known to mean the same without Spark.
+        QueryError: The type is not known to mean the same without Spark, or Spark has none such either.
     """
     kind = node.to
+    if has_collation(kind):
+        raise translator.refusal(
+            node,
+            "makes text with a collation; without Spark, text is compared by its bytes",
+            "expected: string; where upper and lower case are one, compare lower(...) of both sides",
+        )
     if kind.this == exp.DType.DECIMAL:
-        return decimal_named(kind)
+        decimal = decimal_named(kind)
+        if decimal is None:
+            raise translator.mistake(
+                node, f"makes {kind.sql(dialect='spark').lower()}, which Spark does not have", DECIMAL_DIGITS
+            )
+        return decimal
     target = PLAIN_TYPES.get(kind.this)
     if target is None or kind.expressions:
         raise translator.refusal(

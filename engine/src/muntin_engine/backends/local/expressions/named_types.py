@@ -34,13 +34,43 @@ COLUMN_TYPES: Final[Mapping[exp.DType, pa.DataType]] = {
 """The types without parts that columns have."""
 
 
-def decimal_named(node: exp.DataType) -> pa.DataType:
-    """Return the Arrow type of a decimal; `decimal` alone has ten digits, all of them before the point.
+DECIMAL_DIGITS: Final = "expected: 1 to 38 digits, and no more of them behind the point, such as decimal(38, 2)"
+"""The advice for a decimal that Spark does not have."""
+
+_MOST_DIGITS: Final = 38
+"""The largest number of digits of a decimal, in Spark and in Arrow's 128 bits."""
+
+_BINARY: Final = "UTF8_BINARY"
+"""The collation that text has by default: two texts are equal if all their bytes are."""
+
+
+def decimal_named(node: exp.DataType) -> pa.DataType | None:
+    """Return the Arrow type of a decimal; None if Spark has no decimal of these digits.
 
     Args:
-        node: The type as it is written: `decimal`, `decimal(12)` or `decimal(12, 2)`.
+        node: The type as it is written: `decimal`, `decimal(12)` or `decimal(12, 2)`. `decimal` alone has ten digits,
+            all of them before the point.
     """
-    digits = [int(str(part.this.this)) for part in node.expressions]
-    precision = digits[0] if digits else 10
-    scale = digits[1] if len(digits) > 1 else 0
+    digits = [str(part.this.this) for part in node.expressions]
+    if len(digits) > 2 or not all(number.isdecimal() for number in digits):
+        return None
+    precision = int(digits[0]) if digits else 10
+    scale = int(digits[1]) if len(digits) == 2 else 0
+    if not 1 <= precision <= _MOST_DIGITS or scale > precision:
+        return None
     return pa.decimal128(precision, scale)
+
+
+def has_collation(node: exp.Expr) -> bool:
+    """True if a type, or a column with its type, has text in it that Spark compares by other rules than its bytes.
+
+    Args:
+        node: The type as it is written, or the definition of a column or of a field of a struct.
+    """
+    collations: list[exp.Expr] = []
+    for part in node.walk():
+        if isinstance(part, exp.DataType) and part.args.get("collate") is not None:  # `array<string collate ...>`
+            collations.append(part.args["collate"])
+        if isinstance(part, exp.CollateColumnConstraint):  # `name string collate ...`
+            collations.append(part.this)
+    return any(collation.name.upper() != _BINARY for collation in collations)

@@ -15,7 +15,12 @@ from sqlglot.errors import SqlglotError
 from muntin.errors import ModuleDefinitionError, QueryError
 from muntin.schemas import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, describe, spell
 from muntin_engine.backends.local.duckdb_types import INSTANT, LENGTH, LOCAL_TIME
-from muntin_engine.backends.local.expressions.named_types import COLUMN_TYPES, decimal_named
+from muntin_engine.backends.local.expressions.named_types import (
+    COLUMN_TYPES,
+    DECIMAL_DIGITS,
+    decimal_named,
+    has_collation,
+)
 
 _EXAMPLE: Final = "schema='station string, at timestamp, km double'"
 
@@ -127,12 +132,12 @@ def _type_of_text(name: str, text: str) -> pa.DataType:
     Raises:
         QueryError: The type has no meaning in a query.
     """
-    if " collate " in text:
-        _refuse_collation(name, text)
     try:
         node = exp.DataType.build(text, dialect="spark")
     except (SqlglotError, ValueError):
         _refuse(name, text)
+    if has_collation(node):
+        _refuse_collation(name, text)
     return _type_of_node(name, node)
 
 
@@ -146,7 +151,7 @@ def _type_of_part(name: str, part: exp.ColumnDef) -> pa.DataType:
     Raises:
         QueryError: Its type has no meaning in a query, or its text has a collation.
     """
-    if part.find(exp.CollateColumnConstraint, exp.Collate) is not None:
+    if has_collation(part):
         _refuse_collation(name, part.sql(dialect="spark"))
     assert part.kind is not None, "a column without a type was refused"
     return _type_of_node(name, part.kind)
@@ -160,11 +165,17 @@ def _type_of_node(name: str, node: exp.DataType) -> pa.DataType:
         node: The type, or a part of it.
 
     Raises:
-        QueryError: The type has no meaning in a query.
+        QueryError: The type has no meaning in a query, or Spark has none such.
     """
     kind = node.this
     if kind == exp.DType.DECIMAL:
-        return decimal_named(node)
+        decimal = decimal_named(node)
+        if decimal is None:
+            spelled_type = node.sql(dialect="spark").lower()
+            raise QueryError(
+                f"schema= declares {name!r} as {spelled_type}, which Spark does not have\n  {DECIMAL_DIGITS}"
+            )
+        return decimal
     if kind in (exp.DType.ARRAY, exp.DType.LIST) and len(node.expressions) == 1:
         return pa.list_(pa.field("element", _type_of_node(name, node.expressions[0])))
     if kind == exp.DType.MAP and len(node.expressions) == 2:
@@ -173,6 +184,8 @@ def _type_of_node(name: str, node: exp.DataType) -> pa.DataType:
     if kind == exp.DType.STRUCT and node.expressions:
         parts: list[tuple[str, pa.DataType]] = []
         for part in node.expressions:
+            if not isinstance(part, exp.ColumnDef) or part.kind is None:  # `struct<int>`, a field without a name
+                _refuse(name, node.sql(dialect="spark").lower())
             parts.append((part.name, _type_of_part(name, part)))
         return pa.struct(parts)
     if isinstance(kind, exp.Interval) and kind.sql(dialect="spark").lower() == "interval day to second":

@@ -13,14 +13,20 @@ from sqlglot.errors import SqlglotError
 
 from muntin.errors import QueryError
 from muntin_engine.backends.local.duckdb_types import LENGTH
-from muntin_engine.backends.local.expressions.named_types import COLUMN_TYPES, decimal_named
+from muntin_engine.backends.local.expressions.named_types import COLUMN_TYPES, decimal_named, has_collation
 from muntin_engine.backends.planning.needs_spark import NeedsSparkError
 
 _EXAMPLE: Final = "'station string, leaves timestamp, km double'"
 """A schema as it is written, for messages."""
 
-_IGNORED: Final = (exp.NotNullColumnConstraint, exp.CommentColumnConstraint)
-"""The constraints of columns that are read over: any column of a stream may have nulls."""
+_IGNORED: Final = (exp.NotNullColumnConstraint, exp.CommentColumnConstraint, exp.CollateColumnConstraint)
+"""The constraints of columns that are read over: any column of a stream may have nulls.
+
+Collations are looked for first, in the type too; the one that is left here is that of plain text.
+"""
+
+_NESTED_KINDS: Final = (exp.DType.STRUCT, exp.DType.ARRAY, exp.DType.MAP)
+"""The types that have parts of any type."""
 
 _LENGTHS: Final = frozenset({"DAY", "HOUR", "MINUTE", "SECOND"})
 """The units of intervals that are lengths of time."""
@@ -85,8 +91,10 @@ def _type_of(column: exp.ColumnDef) -> pa.DataType:
     """Return the Arrow type of a column.
 
     Raises:
-        NeedsSparkError: Only Spark has the type, such as a variant, or the column has a collation.
+        NeedsSparkError: Only Spark has the type, such as a variant, or text in the column has a collation.
     """
+    if has_collation(column):
+        raise _of_spark(column)
     for constraint in column.args.get("constraints") or ():
         if not isinstance(constraint.kind, _IGNORED):
             raise _of_spark(column)
@@ -113,21 +121,38 @@ def _arrow_type(data_type: exp.DataType) -> pa.DataType | None:
     parts = data_type.expressions
     if isinstance(kind, exp.Interval):
         return _interval_type(kind)
-    if kind is exp.DataType.Type.DECIMAL:
+    if kind == exp.DType.DECIMAL:
         return decimal_named(data_type)
-    if kind is exp.DataType.Type.STRUCT:
-        fields = [(part.name, _arrow_type(part.kind)) for part in parts]
-        if any(field_type is None for _, field_type in fields):
-            return None
-        return pa.struct(fields)
-    if kind in (exp.DataType.Type.ARRAY, exp.DataType.Type.MAP):
-        part_types = [_arrow_type(part) for part in parts]
-        if None in part_types:
-            return None
-        return pa.list_(*part_types) if kind is exp.DataType.Type.ARRAY else pa.map_(*part_types)
+    if kind in _NESTED_KINDS:
+        return _nested_type(kind, parts)
     if parts:  # such as the length of `char(5)`, which no Arrow type has
         return None
     return COLUMN_TYPES.get(kind)
+
+
+def _nested_type(kind: exp.DType, parts: Sequence[exp.Expr]) -> pa.DataType | None:
+    """Return the Arrow type of a struct, an array or a map; None if a part cannot be read, or parts are missing.
+
+    Args:
+        kind: One of `_NESTED_KINDS`.
+        parts: The fields of a struct, the type of an array's elements, or the types of a map's keys and values.
+    """
+    part_types: list[pa.DataType] = []
+    for part in parts:
+        data_type = part.kind if isinstance(part, exp.ColumnDef) else part  # a struct has fields, the others types
+        assert isinstance(data_type, exp.DataType), "sqlglot reads a type in each of these places"
+        part_type = _arrow_type(data_type)
+        if part_type is None:
+            return None
+        part_types.append(part_type)
+
+    if kind == exp.DType.STRUCT and parts and all(part.name for part in parts):
+        return pa.struct([(part.name, part_type) for part, part_type in zip(parts, part_types, strict=True)])
+    if kind == exp.DType.ARRAY and len(parts) == 1:
+        return pa.list_(part_types[0])
+    if kind == exp.DType.MAP and len(parts) == 2:
+        return pa.map_(part_types[0], part_types[1])
+    return None
 
 
 def _interval_type(interval: exp.Interval) -> pa.DataType | None:
