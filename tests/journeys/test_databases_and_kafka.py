@@ -40,20 +40,23 @@ def test_spark_makes_the_messages_that_python_makes(spark: SparkSession) -> None
         "stops": [1.5, None],
         "counts": {"a": 1},
         "far": float("-inf"),
+        "größe": 1e16,
+        "floats": {"ü": [0.1, 16777216.0, 1e-4], "\u2028": [None, float("nan")]},
+        "place": {"lat": 48.1, "lon": -1e-7},
     }
     schema = (
         "station string, window struct<start timestamp, end timestamp>, n long, km double, price decimal(38,10), "
         "day date, local timestamp_ntz, took interval day to second, back interval day to second, raw binary, "
-        "is_full boolean, stops array<double>, counts map<string, long>, far double"
+        "is_full boolean, stops array<double>, counts map<string, long>, far double, `größe` double, "
+        "floats map<string, array<float>>, place struct<lat float, lon double>"
     )
     batch = spark.createDataFrame([row, dict.fromkeys(row), row], schema)
     sink = KafkaTopic("kafka://one:9092/bikes")
-    sink.keyed_by(["station", "day"])
+    sink.keyed_by(["station", "day", "größe"])
     sink.open("q1")
-    table = batch.toArrow()
-    by_python = list(sink._messages(table.to_pylist(maps_as_pydicts="strict"), batch_id=3))
+    by_python = list(sink._messages(batch.toArrow(), batch_id=3))
     by_spark: list[tuple[Any, ...]] = []
-    for message in kafka_connector.messages(batch, ["station", "day"], "q1", 3).collect():
+    for message in kafka_connector.messages(batch, ["station", "day", "größe"], "q1", 3).collect():
         headers = {header.key: bytes(header.value).decode() for header in message.headers}
         by_spark.append((message.key, message.value, headers))
     assert len(by_python) == 3

@@ -89,7 +89,9 @@ class Recording:
         self.batches = tuple(read_batches(self.path))
         self.unfinished = read_unfinished(self.path, self.batches, self.runs[-1].number)
         stopped_file = self.path / STOPPED
-        self.stopped: str = json.loads(stopped_file.read_text())["reason"] if stopped_file.exists() else ""
+        self.stopped: str = (
+            json.loads(stopped_file.read_text(encoding="utf-8"))["reason"] if stopped_file.exists() else ""
+        )
 
     @cached_property
     def plan(self) -> Plan:

@@ -13,10 +13,11 @@ from muntin.errors import QueryError
 from muntin_engine.errors import SetupError
 from muntin_engine.needed import required_module
 from muntin_engine.sinks.distributed_rows import backend_of_rows
-from muntin_engine.sinks.json_text import json_of
+from muntin_engine.sinks.json_text import json_of, with_shortest_floats
 from muntin_engine.sinks.sink import Sink
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
 _TOPIC: Final = re.compile(r"/([A-Za-z0-9._-]+)")
@@ -130,17 +131,16 @@ class KafkaTopic(Sink):
                 options=self._options,
             )
             return
-        rows = batch.toArrow().to_pylist(maps_as_pydicts="strict")
-        self._send(list(self._messages(rows, batch_id)))
+        self._send(list(self._messages(batch.toArrow(), batch_id)))
 
-    def _messages(self, rows: Sequence[dict[str, Any]], batch_id: int) -> Iterator[Message]:
-        """Yield the messages of the rows of a micro-batch.
+    def _messages(self, rows: pa.Table, batch_id: int) -> Iterator[Message]:
+        """Yield the messages of the rows of a micro-batch, which are those that Spark's connector sends.
 
         The id of a row is a hash of its own text, so that it does not depend on the order of the rows, which may be
         another one when the micro-batch comes again. Equal rows are told apart by counting them.
         """
         counts_of_values: Counter[str] = Counter()
-        for row in rows:
+        for row in with_shortest_floats(rows).to_pylist(maps_as_pydicts="strict"):
             value = json_of(row)
             counts_of_values[value] += 1
             identity = f"{self._query_id} {batch_id} {counts_of_values[value]} {value}"

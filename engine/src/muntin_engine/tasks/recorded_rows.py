@@ -201,7 +201,7 @@ class RecordedRows:
         self._has_failed = True
         _LOG.warning("rows cannot be recorded, and the query goes on: %s", error)
         try:
-            self._file.with_suffix(FAILED).write_text(f"{type(error).__name__}: {error}")
+            self._file.with_suffix(FAILED).write_text(f"{type(error).__name__}: {error}", encoding="utf-8")
         except OSError:  # without a mark, the file itself is found to be missing when the micro-batch is committed
             return
 

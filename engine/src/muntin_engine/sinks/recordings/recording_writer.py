@@ -205,7 +205,8 @@ class RecordingWriter:
                 files.append(file)
 
         if failed:
-            self._stop(batch, f"the rows of micro-batch {batch} could not be written: {failed[0].read_text()}")
+            reason = failed[0].read_text(encoding="utf-8")
+            self._stop(batch, f"the rows of micro-batch {batch} could not be written: {reason}")
             return
         # If the micro-batch had rows and no file is here, the workers have written them to disks of their own. The
         # micro-batch that closes the stream reads no rows, whatever its metrics count.

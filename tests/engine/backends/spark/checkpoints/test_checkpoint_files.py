@@ -148,6 +148,17 @@ def test_a_damaged_file_is_named_with_what_is_wrong_and_the_way_on(place: Place,
         assert "died" not in message, case
 
 
+def cut_after_its_first_line(file: Path) -> None:
+    """Leave only the line with the version."""
+    first_line = file.read_text().splitlines(keepends=True)[0]
+    file.write_text(first_line)
+
+
+def test_a_description_of_the_state_that_ends_after_its_version_is_named(place: Place) -> None:
+    damaged(place, OPERATOR_METADATA, cut_after_its_first_line)
+    assert f"{OPERATOR_METADATA} is cut short or changed: it does not say" in refusal(place)
+
+
 def test_a_commit_that_is_gone_and_whose_checksum_is_not_is_named_before_the_micro_batch_comes_again(
     place: Place,
 ) -> None:

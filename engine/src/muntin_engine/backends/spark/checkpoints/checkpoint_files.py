@@ -186,7 +186,7 @@ class CheckpointFiles:
         """
         try:
             # The first line is a version, the second one has metadata of Spark.
-            _, _, *lines = offsets[max(offsets)].read_text().splitlines()
+            _, _, *lines = offsets[max(offsets)].read_text(encoding="utf-8").splitlines()
             if len(lines) > len(self._subfolders(self._folder / "sources")):
                 return min(int(json.loads(line)["logOffset"]) for line in lines)
             return int(json.loads(lines[source_number])["logOffset"])
@@ -215,8 +215,13 @@ class CheckpointFiles:
         if damages:
             yield from damages
             return  # a damaged description does not say which files there must be
-        _, text = newest.read_text().split("\n", 1)  # the first line is a version
-        for store in json.loads(text)["stateStoreInfo"]:
+        _, _, text = newest.read_text(encoding="utf-8").partition("\n")  # the first line is a version
+        try:
+            stores = json.loads(text)["stateStoreInfo"]
+        except (ValueError, KeyError, TypeError):
+            yield f"{self._name(newest)} is cut short or changed: it does not say what the state consists of"
+            return
+        for store in stores:
             yield from self._schema_damage(operator, newest, store)
             yield from self._partitions_damage(operator, store, version)
 
@@ -304,7 +309,7 @@ class CheckpointFiles:
                 damaged_member = snapshot.testzip()
                 _, text = snapshot.read("metadata").split(b"\n", 1)  # the first line is a version
                 listing = json.loads(text)
-        except (zipfile.BadZipFile, zlib.error, ValueError, KeyError, IndexError, EOFError) as error:
+        except (zipfile.BadZipFile, zlib.error, ValueError, KeyError, EOFError) as error:
             reason = "is empty" if not file.stat().st_size else f"is cut short or changed: {error}"
             yield f"{self._name(file)} {reason}"
             return
