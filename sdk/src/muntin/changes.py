@@ -30,15 +30,21 @@ P = TypeVar("P", covariant=True)
 
 
 def same_id(id: Hashable) -> Hashable:
-    """Return an id as it is, except that every NaN becomes the same object, so that all NaNs are one id.
+    """Return an id or a key as it is, except that every NaN becomes the same object: so all NaNs are one id or key.
 
-    NaN is not equal to itself, but a dictionary finds an object that is the same one. All NaNs are one key, too.
+    NaN is not equal to itself, but a tuple is equal to one with the same object in it, and a dictionary finds it.
 
     Example:
         >>> same_id(float("nan")) is same_id(float("nan")), same_id("a")
         (True, 'a')
+        >>> same_id(("eu", float("nan"))) == same_id(("eu", float("nan")))
+        True
     """
-    return math.nan if isinstance(id, float) and math.isnan(id) else id
+    if isinstance(id, float):
+        return math.nan if math.isnan(id) else id
+    if type(id) is tuple:  # the values of several columns
+        return tuple([same_id(part) for part in id])
+    return id
 
 
 @dataclass(frozen=True, slots=True)

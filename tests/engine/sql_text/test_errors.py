@@ -40,6 +40,12 @@ GROUP BY station, window_start, window_end"""
         ("'1' HOUR", "'1' HOUR, SIZE => INTERVAL '2' HOUR", "", "size is given by its place already"),
         ("AVG(km) AS km", "SUM(km) OVER (ORDER BY km) AS km", "", "results come one by one"),
         ("station, window_start, window_end", "ROLLUP(station), window_start, window_end", "", "several groupings"),
+        (
+            "TUMBLE(TABLE rides, DESCRIPTOR(leaves), INTERVAL '1' HOUR)\nGROUP BY station, window_start, window_end",
+            "SNAPSHOT(TABLE rides, DESCRIPTOR(leaves))\nGROUP BY window_start, window_end, station",
+            "station",
+            "SNAPSHOT cuts the events of all keys together, and GROUP BY station would divide them",
+        ),
         ("AVG(km)", "AVG(SUM(km))", "SUM(km)", "is an aggregate within an aggregate"),
     ],
 )

@@ -146,6 +146,15 @@ def test_a_task_that_is_interrupted_blames_no_value() -> None:
         to_arrow(Interrupted(["a", "b"]), describe(str), pa.string())
 
 
+def test_a_task_that_is_interrupted_while_a_number_is_fitted_blames_no_value() -> None:
+    class Number(float):
+        def __float__(self) -> float:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        to_arrow([Number(1.5)], describe(float), pa.float64())
+
+
 def test_a_mapping_of_another_class_is_a_map() -> None:
     class Counts(dict[str, int]):
         pass

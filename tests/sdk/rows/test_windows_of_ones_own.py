@@ -13,6 +13,7 @@ from muntin.errors import ModuleDefinitionError
 from muntin.rows import LastRows, PartitionView, RowWindows, between, delta, elapsed, last
 from muntin.testing import Script
 from muntin.windows import HoppingWindows
+from muntin.windows.specification import check_kind
 from muntin_engine.backends.planning.code_in_use import code_in_use
 from muntin_engine.errors import StateMismatchError
 from tests.modules.rows import Listed
@@ -101,6 +102,19 @@ def test_windows_that_change_what_their_class_inherits_need_a_name_of_their_own(
     with pytest.raises(ModuleDefinitionError, match="Hops has the name 'hopping' of HoppingWindows"):
         listing(Hops(10, 5)).plan()  # type: ignore[arg-type]
     assert listing(Smallest.named_by({"evicts": 2})).plan().window == Smallest(last(2).evicts)
+
+
+def test_a_subclass_that_adds_a_field_has_to_be_a_dataclass_itself() -> None:
+    """Otherwise what it declares would be no field: windows that differ in it would be equal, and stored alike."""
+
+    class Weighted(LastRows):
+        __slots__ = ()
+        name: ClassVar[str] = "shop.weighted"
+        version: ClassVar[str] = "1.0"
+        weight: int = 3
+
+    with pytest.raises(ModuleDefinitionError, match=r"shop\.weighted is not a frozen dataclass"):
+        check_kind(Weighted)
 
 
 def test_a_checkpoint_knows_the_code_of_the_windows() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -109,8 +110,14 @@ def test_a_class_whose_annotations_cannot_be_read_is_refused_by_name() -> None:
     class Lost:
         where: Nowhere  # type: ignore[name-defined]  # noqa: F821
 
+    @dataclass
+    class Misspelt:
+        where: math.Nowhere  # type: ignore[name-defined]
+
     with pytest.raises(ModuleDefinitionError, match=r"the annotations of .*Lost cannot be read: name 'Nowhere'"):
         describe(Lost)
+    with pytest.raises(ModuleDefinitionError, match=r"the annotations of .*Misspelt cannot be read: module 'math'"):
+        describe(Misspelt)
 
 
 @pytest.mark.parametrize(

@@ -208,6 +208,14 @@ def test_records_are_found_at_any_depth_of_an_annotation() -> None:
     assert records_in(int) == frozenset()
 
 
+def test_a_record_whose_annotations_cannot_be_read_has_no_records_in_it() -> None:
+    @dataclass
+    class Misspelt:
+        place: math.Nowhere  # type: ignore[name-defined]
+
+    assert records_in(Misspelt) == {Misspelt}
+
+
 T = TypeVar("T")
 QUICK = settings(max_examples=30)
 WINDOW = Window(0, 10)

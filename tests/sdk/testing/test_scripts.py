@@ -307,6 +307,21 @@ def test_a_pattern_stands_for_the_keys_that_each_of_its_parts_allows(pattern: Ha
     assert [key for key in known_keys if matches(pattern, key)] == keys
 
 
+@pytest.mark.parametrize("is_composite", [False, True])
+def test_each_nan_is_the_same_key_and_id(is_composite: bool) -> None:
+    def new_nan() -> Hashable:
+        """Return a NaN that is another object than each NaN before, or a tuple with such a NaN."""
+        nan = float("nan")
+        return ("eu", nan) if is_composite else nan
+
+    script = Script().insert(new_nan(), 1, 9, key=new_nan()).revise(new_nan(), 5, key=new_nan())
+    script = script.punctuate(3, key=new_nan())
+    assert script.watermark_of(new_nan()) == 3
+    (events,) = script.history().values()
+    assert [event.end for event in events.values()] == [5]
+    assert list(Script().insert(new_nan(), 1, 9).retract(new_nan()).history().values()) == [{}]
+
+
 def test_nan_is_one_key_and_above_all_numbers() -> None:
     assert matches(math.nan, math.nan)
     assert matches(KeyRange(5.0), math.nan)

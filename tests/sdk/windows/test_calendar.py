@@ -163,7 +163,8 @@ def test_instants_are_grouped_as_pandas_groups_them() -> None:
         (lambda: calendar("monht"), "a calendar has no 'monht'\n  did you mean 'month'?\n  expected: 'day', 'week', "),
         (lambda: calendar("3monhts"), "a calendar has no '3monhts'\n  did you mean '3 months'?"),
         (lambda: calendar("2weeks"), "a calendar has no '2weeks'\n  did you mean '2 weeks'?"),
-        (lambda: calendar("1.5 days"), "a calendar has no '1.5 days'"),
+        (lambda: calendar("1.5 days"), "a calendar has no '1.5 days'\n  expected:"),
+        (lambda: calendar("-2 weeks"), "a calendar has no '-2 weeks'\n  expected:"),
         (lambda: calendar(7), "a calendar has no 7"),  # type: ignore[arg-type]
         (lambda: calendar("0 days"), "a calendar window needs a size above zero, got 0 days"),
         (
@@ -182,6 +183,7 @@ def test_instants_are_grouped_as_pandas_groups_them() -> None:
             "'tomorrow' is not a start of calendar windows\n  expected: a date",
         ),
         (lambda: calendar("day", start=""), "'' is not a start of calendar windows"),
+        (lambda: calendar("week", start=["sunday"]), "['sunday'] is not a start of"),  # type: ignore[arg-type]
         (lambda: calendar("day", start="25:00"), "'25:00' is not a start of calendar windows"),
         (
             lambda: calendar("day", start="sunday"),

@@ -470,8 +470,8 @@ class _StreamQuery:
         """Return the keys: those of PARTITION BY; without it, those of GROUP BY, which the stream then gets.
 
         Raises:
-            SqlError: GROUP BY names something else than columns, or other keys than PARTITION BY; or windows follow
-                rows, and PARTITION BY is missing.
+            SqlError: GROUP BY names something else than columns, or other keys than PARTITION BY; or where windows are
+                cut depends on the rows, and PARTITION BY is missing.
         """
         stream = self._stream
         group_nodes = self._tree.args["group"].expressions if self._tree.args.get("group") else []
@@ -479,8 +479,13 @@ class _StreamQuery:
             if isinstance(node, exp.Literal | exp.Tuple):
                 fact = f"{text_of(node)} is no column, and GROUP BY names columns"
                 raise self._source.error(node, fact, "write each key by its name")
-        texts = [self._column(node) for node in group_nodes]
-        group_keys = [text for text in texts if text.lower() not in WINDOW_COLUMNS]
+        group_keys: list[str] = []
+        key_nodes: list[Any] = []
+        for node in group_nodes:
+            text = self._column(node)
+            if text.lower() not in WINDOW_COLUMNS:
+                group_keys.append(text)
+                key_nodes.append(node)
 
         # PARTITION BY names the keys: GROUP BY may repeat them.
         partition_keys = stream.keys
@@ -497,11 +502,12 @@ class _StreamQuery:
                 cut = f"{stream.function} cuts the events of all keys together"
                 fact = f"{cut}, and GROUP BY {group_keys[0]} would divide them"
                 columns = group_keys[0] if len(group_keys) == 1 else f"({', '.join(group_keys)})"
-                raise self._source.error(group_nodes[0], fact, f"write TABLE ... PARTITION BY {columns}")
+                raise self._source.error(key_nodes[0], fact, f"write TABLE ... PARTITION BY {columns}")
             stream.keys = group_keys
             return list(group_keys)
         if any("as_events" in step for step in stream.steps):
-            stream.keys = []  # results of a query keep its keys unless others are named
+            # The results of the inner query would keep its keys if none were named (None). This query groups by none.
+            stream.keys = []
         return []
 
     def _named_modules(self, items: list[SelectItem]) -> dict[str, Any]:

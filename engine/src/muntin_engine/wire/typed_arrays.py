@@ -129,6 +129,8 @@ def _scalars(
     try:
         for value in values:
             fitted_values.append(None if value is None else fit(value, arrow_type))
+    except KeyboardInterrupt:
+        raise  # the task was interrupted
     except BaseException as error:  # a number of the module's own class may raise in `__float__` and the like
         # The list ends before the value that failed.
         raise _raised(values[len(fitted_values)], field, error) from safe_cause(error)

@@ -228,11 +228,11 @@ def _hints(cls: type) -> dict[str, object]:
     """Return the annotations of the fields of a record, by name.
 
     Raises:
-        ModuleDefinitionError: An annotation has a name that is not defined.
+        ModuleDefinitionError: An annotation has a name that is not defined, or is no type.
     """
     try:
         return get_type_hints(cls, include_extras=True)
-    except NameError as error:
+    except (NameError, TypeError, AttributeError) as error:  # `np.float46` raises an AttributeError
         raise ModuleDefinitionError(
             f"the annotations of {cls.__qualname__} cannot be read: {error}\n"
             "  expected: names that are defined at the top of the module of the class"

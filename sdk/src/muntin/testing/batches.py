@@ -83,6 +83,9 @@ class KeyedChange:
     key: Hashable
     change: Insertion[Any] | Revision[Any]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", same_id(self.key))
+
 
 @dataclass(frozen=True, slots=True)
 class KeyPunctuation:
@@ -98,6 +101,9 @@ class KeyPunctuation:
 
     key: Hashable
     time: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", same_id(self.key))
 
 
 Step: TypeAlias = KeyedChange | Punctuation | KeyPunctuation | Boundary

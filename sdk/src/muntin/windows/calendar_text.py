@@ -20,6 +20,9 @@ SIZES: Final[dict[str, tuple[int, Unit]]] = {
     "year": (12, "month"),
 }
 _SIZE: Final = re.compile(r"(?:(\d+)\s+)?([a-z]+?)s?")
+_MISSPELT_UNIT: Final = re.compile(r"(\d*)\s*([^\W\d]+)")
+"""A number, if there is one, and a word that may be meant for a unit."""
+
 _WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTHS: Final = (
     *("january", "february", "march", "april", "may", "june"),
@@ -58,13 +61,16 @@ def read_size(size: str) -> tuple[int, Unit]:
     text = str(size).strip().lower()
     match = _SIZE.fullmatch(text)
     if match is None or match[2] not in SIZES:
-        number, word = re.findall(r"^(\d*)\s*(.*)", text)[0]
-        plurals = [f"{unit}s" for unit in SIZES]
-        close_words = get_close_matches(word, [*SIZES, *plurals], n=1, cutoff=0.75)
         suggestion = ""
-        if close_words:
-            corrected = f"{number} {close_words[0]}".strip()
-            suggestion = f"  did you mean {corrected!r}?\n"
+        # A unit that is only misspelt can be suggested; a number that is no count, as in '1.5 weeks', cannot.
+        misspelt_unit = _MISSPELT_UNIT.fullmatch(text)
+        if misspelt_unit is not None:
+            number, word = misspelt_unit.groups()
+            plurals = [f"{unit}s" for unit in SIZES]
+            close_words = get_close_matches(word, [*SIZES, *plurals], n=1, cutoff=0.75)
+            if close_words:
+                corrected = f"{number} {close_words[0]}".strip()
+                suggestion = f"  did you mean {corrected!r}?\n"
         raise WindowError(
             f"a calendar has no {size!r}\n{suggestion}"
             f"  expected: {', '.join(map(repr, SIZES))}, or some of them, as in '3 months'; for hours use tumbling"
@@ -138,7 +144,7 @@ def read_start(start: str | None, unit: str, size: int, hop: int) -> str:
         date = word  # a date, or a text that `start_of` refuses
 
     # Read the parts as one datetime, and write them in one form: equal windows have equal starts.
-    parts = start_of(f"{date} {time_of_day}", start)
+    parts = start_of(f"{date} {time_of_day}", repr(start))
     canonical_date = f"{parts.year:04}-{parts.month:02}-{parts.day:02}"
     if parts.second == 0:
         return canonical_date
@@ -149,12 +155,12 @@ def read_start(start: str | None, unit: str, size: int, hop: int) -> str:
 
 
 @lru_cache(maxsize=256)
-def start_of(text: str, written: object = None) -> CalendarStart:
+def start_of(text: str, spelled_start: str | None = None) -> CalendarStart:
     """Read the start of calendar windows from a date with a time of day.
 
     Args:
-        text: The date, with or without a time.
-        written: The start as the query has it, for messages; None if that is the text.
+        text: The date, with or without a time, as `read_start` puts it together: for 'april' it is '1970-04-01 00:00'.
+        spelled_start: The start as the query has it, spelled for messages; None if that is the text.
 
     Raises:
         WindowError: The text is not such a start, or it has a time zone or a part of a second.
@@ -165,7 +171,7 @@ def start_of(text: str, written: object = None) -> CalendarStart:
         start = None
     if start is None or start.tzinfo is not None or start.microsecond:
         raise WindowError(
-            f"{text if written is None else written!r} is not a start of calendar windows\n"
+            f"{text if spelled_start is None else spelled_start} is not a start of calendar windows\n"
             "  expected: a date such as '2024-04-06', a month such as 'april', a time of day such as '06:00', "
             "or for whole weeks a day of the week such as 'sunday'"
         )

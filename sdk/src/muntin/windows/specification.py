@@ -6,6 +6,7 @@ from abc import ABC
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from enum import StrEnum
+from inspect import get_annotations
 from typing import Any, ClassVar, Final, Self
 
 from muntin.axis import INFINITY, Axis, DecimalLength, TimeLength, spell_as_written, ticks
@@ -362,7 +363,7 @@ def check_kind(cls: type[WindowSpecification]) -> None:
     name = check_name(getattr(cls, "name", None), cls.__qualname__)
     # Windows are compared, hashed and stored by their fields.
     parameters: Any = getattr(cls, "__dataclass_params__", None)
-    if parameters is None or not parameters.frozen:
+    if parameters is None or not parameters.frozen or _has_attributes_that_are_no_fields(cls):
         raise ModuleDefinitionError(
             f"{name} is not a frozen dataclass\n  expected: @dataclass(frozen=True, slots=True)"
         )
@@ -379,3 +380,11 @@ def check_kind(cls: type[WindowSpecification]) -> None:
     unknown_lengths = sorted(set(cls.lengths) - set(field_names))
     if unknown_lengths:
         raise ModuleDefinitionError(f"{name} has the lengths {unknown_lengths}, which are none of its fields")
+
+
+def _has_attributes_that_are_no_fields(cls: type) -> bool:
+    """True if a class that is not decorated itself declares attributes: only its parent's are fields of a dataclass."""
+    if "__dataclass_params__" in vars(cls):
+        return False
+    # Annotations may be text. Those of the class alone: inherited ones are fields of the parent.
+    return any("ClassVar" not in str(annotation) for annotation in get_annotations(cls).values())

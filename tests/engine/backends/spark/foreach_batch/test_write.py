@@ -23,7 +23,10 @@ from muntin import Aggregate, IncrementalAggregate, hopping, session, snapshot, 
 from muntin.errors import QueryError
 from muntin.windows import WindowSpecification
 from muntin_engine import ChangelogTable, ParquetFolder, Query, Sink, events, fold, module
+from muntin_engine.backends.spark.checkpoints.checkpoint import Checkpoint
 from muntin_engine.backends.spark.failures.root_cause import root_cause
+from muntin_engine.backends.spark.foreach_batch import write as write_module
+from muntin_engine.backends.spark.operators.bucket_processor import REPARTITIONED
 from muntin_engine.errors import SinkError, StateError
 from tests.journeys.running import MemorySink, collect, read_stream, stream_of, write_batches
 from tests.modules.members import Count, Members
@@ -420,6 +423,27 @@ def test_a_query_that_goes_on_closes_its_stream_when_it_is_stopped(spark: SparkS
     assert sorted((row["key"], row["window"]["start"], row["m"]) for row in collect(table.final(spark))) == CLOSED
     assert table.watermark == 2**63 - 1
     assert metrics.writes == sorted(set(metrics.writes))
+
+
+def test_a_micro_batch_that_was_cut_short_runs_again_with_the_settings_of_its_start(
+    stream: DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts: list[tuple[object, str | None]] = []
+    start_on_spark = write_module._start
+
+    def start(*arguments: Any, trigger: Any, **settings: Any) -> StreamingQuery:
+        starts.append((trigger, stream.sparkSession.conf.get(REPARTITIONED, None)))
+        return start_on_spark(*arguments, trigger=trigger, **settings)
+
+    # A micro-batch after Spark gave the state other partitions, and cut short: neither is brought about here.
+    monkeypatch.setattr(write_module, "_start", start)
+    monkeypatch.setattr(Checkpoint, "repartitioned_batch", 7)
+    monkeypatch.setattr(Checkpoint, "is_cut_short", True)
+    monkeypatch.setattr(write_module, "write_last_windows", lambda *_: None)
+    query = windows(stream, m=module(Members, "x"))
+    run(query, tmp_path, results=MemorySink(), on_end="close")
+    assert starts == [({"availableNow": True}, "7"), ({"once": True}, "7")]
+    assert stream.sparkSession.conf.get(REPARTITIONED, None) is None
 
 
 @pytest.mark.nightly

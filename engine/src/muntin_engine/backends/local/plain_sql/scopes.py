@@ -20,7 +20,7 @@ class SourceColumn:
     Attributes:
         column: The column.
         sql: Its value in DuckDB's SQL.
-        source: The name of the table that it is of; empty for one that USING makes of two.
+        source: The name of the table that it is of, in small letters; empty for one that USING makes of two.
         is_plain: True if its name alone finds it, and `*` has it; False for the two that USING joins.
     """
 
@@ -53,7 +53,10 @@ class SourceScope(Scope):
                 return self._single(candidates, ".".join(path[:2])), path[2:]
         candidates = self._plain_columns(folded_path[0])
         if not candidates:
-            raise self._unknown(path[-1])
+            # After a table, the second name should have been a column; otherwise the first should.
+            tables = {column.source for column in self._columns}
+            follows_table = len(path) > 1 and folded_path[0] in tables
+            raise self._unknown(path[1] if follows_table else path[0])
         return self._single(candidates, path[0]), path[1:]
 
     def _columns_of_table(self, table: str, name: str) -> list[SourceColumn]:

@@ -95,9 +95,12 @@ def write(request: WriteRequest) -> StreamingQuery:
             _SINKS.info("%s=%s: each row arrives %s", query_sinks.spelled(output), sink, sink.guarantee)
     begin_recordings(recordings, outputs.queries, stored_checkpoint)
 
-    # The id of the query is known when Spark has started it. The first micro-batch may run before: the writer then
-    # waits for the id. If Spark only gave the state other partitions in the last micro-batch, no sink has that
-    # micro-batch: with `destinations=None` the writer does not check that sinks are up to date.
+    # The last micro-batch of an earlier start may have been one in which Spark only gave the state another number of
+    # partitions. It ran no query and wrote to no sink: each sink is rightly one micro-batch behind, so none is checked.
+    repartitioned_batch = stored_checkpoint.repartitioned_batch
+    checked_destinations = stored_checkpoint.destinations if repartitioned_batch is None else None
+
+    # The first micro-batch may run before Spark has returned the id of the query: the writer then waits for it.
     query_id = StartedQuery()
     batch_writer = BatchWriter(
         outputs.sinks,
@@ -105,16 +108,21 @@ def write(request: WriteRequest) -> StreamingQuery:
         checkpoint=checkpoint,
         note=note,
         recordings=recordings,
-        destinations=stored_checkpoint.destinations if stored_checkpoint.repartitioned_batch is None else None,
+        destinations=checked_destinations,
     )
 
     # Tasks see the settings that the session has at the start: Spark copies them for the query's own session.
     settings = recording_settings(recordings, outputs.queries)
-    if stored_checkpoint.repartitioned_batch is not None:
-        settings[REPARTITIONED] = str(stored_checkpoint.repartitioned_batch)
+    if repartitioned_batch is not None:
+        settings[REPARTITIONED] = str(repartitioned_batch)
     usual_name = _usual_name(queries)
-    with _set(session, settings), _alone(checkpoint):
-        streaming = _start(blobs, batch_writer, checkpoint, trigger=pace, name=request.name, usual_name=usual_name)
+
+    def start(trigger: Mapping[str, Any]) -> StreamingQuery:
+        """Start the Spark query, with the arguments of Spark's `trigger`."""
+        with _set(session, settings), _alone(checkpoint):
+            return _start(blobs, batch_writer, checkpoint, trigger=trigger, name=request.name, usual_name=usual_name)
+
+    streaming = start(pace)
     query_id.set_id(str(streaming.id))
 
     shown_queries = tuple(queries.values())
@@ -126,11 +134,7 @@ def write(request: WriteRequest) -> StreamingQuery:
     def finish() -> None:
         """Run the last micro-batch again if it was cut short."""
         if Checkpoint(session, checkpoint).is_cut_short:
-            with _alone(checkpoint):
-                repeated = _start(
-                    blobs, batch_writer, checkpoint, trigger={"once": True}, name=request.name, usual_name=usual_name
-                )
-            repeated.awaitTermination()
+            start({"once": True}).awaitTermination()
 
     def close() -> None:
         """Close the stream."""
