@@ -234,6 +234,19 @@ def test_a_table_that_is_there_takes_the_same_columns_and_more(place: Place) -> 
     assert place.ask("SELECT seen, n FROM bikes") == [(1, 1)]
 
 
+def test_sqlite_does_not_tell_upper_from_lower_case_in_names_of_columns(tmp_path: Path) -> None:
+    place = Place(f"sqlite:{tmp_path / 'results.db'}")
+    place.ask("CREATE TABLE bikes (N bigint, Name text)")
+    write(opened(place), 0, [{"n": 1, "name": "a"}])
+    write(opened(place), 1, [{"n": 2, "name": "b"}])  # `open` finds the row that was written last
+    assert place.ask("SELECT N, Name FROM bikes") == [(1, "a"), (2, "b")]
+    with pytest.raises(QueryError, match=r"the column 'NAME' of .* is TEXT, and the output has INTEGER"):
+        write(opened(place), 2, [{"n": 3, "NAME": 4}])
+    place.ask("DELETE FROM bikes WHERE n = 2")
+    with pytest.raises(StateError, match="lacks the row that was written last"):
+        opened(place)
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [

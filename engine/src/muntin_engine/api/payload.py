@@ -68,7 +68,7 @@ class ChangesPayload(InputRequest):
 
         Args:
             call: The name of the call, for errors.
-            names: The names of the columns to keep, as keys: a set with an order.
+            names: The names of the columns to keep, as keys: a set with an order. Empty if all are kept.
             columns: The columns to add, by name.
             keeps_others: True to keep all other columns too.
 
@@ -78,8 +78,8 @@ class ChangesPayload(InputRequest):
         check_each_column({f"{call}({name})": column for name, column in columns.items()})
         inputs = backend_of(self.df).inputs
         # The columns that make rows events, or that `where` reads, may be neither dropped nor replaced. A column counts
-        # as one of these if its name is a word of their expressions. So a column too many may be kept, which is
-        # harmless, but none is missed.
+        # as one of these if its name is a word of their expressions, also within a literal. So none is missed, and a
+        # column too many may be kept, or not be replaced.
         event_texts = list(self._texts())
         event_columns: list[str] = []
         for name in inputs.column_names(self.df):

@@ -273,18 +273,21 @@ class DatabaseTable(TableSink):
 
         # JSON does not hold the types of the values. So each is compared as text, which the database casts to the type
         # of its column. A number with a fraction is read from the JSON as text, so that it keeps all its digits.
-        column_types = self._database.columns(cursor, self._table)
+        column_types: dict[str, str] = {}
+        for name, column_type in self._database.columns(cursor, self._table).items():
+            column_types[self._database.folded(name)] = column_type
         conditions: list[str] = []
         values: list[Any] = []
         for name, value in json.loads(last_row, parse_float=str).items():
-            if name not in column_types:
+            type_of_column = column_types.get(self._database.folded(name))
+            if type_of_column is None:
                 continue  # the column was dropped since
             if value is None:
                 conditions.append(f"{self._database.quoted(name)} IS NULL")
                 continue
             is_boolean = isinstance(value, bool)
             values.append(str(int(value)) if is_boolean else str(value))  # SQLite casts '1' to a number, and not 'True'
-            parameter = self._database.parameter(len(values), column_types[name])
+            parameter = self._database.parameter(len(values), type_of_column)
             conditions.append(f"{self._database.quoted(name)} = {parameter}")
         if not conditions:
             return  # all columns by which the row could be looked for were dropped
@@ -396,18 +399,21 @@ class DatabaseTable(TableSink):
                 definitions.append(f"UNIQUE ({', '.join(map(quoted, id_columns))})")
             cursor.execute(f"CREATE TABLE {self._quoted_table} ({', '.join(definitions)})")
             return
+        types_of_table: dict[str, str] = {}
+        for name, type_of_table in columns_of_table.items():
+            types_of_table[self._database.folded(name)] = type_of_table
         for name, column_type in columns.items():
-            if name not in columns_of_table:
+            actual_type = types_of_table.get(self._database.folded(name))
+            if actual_type is None:
                 raise QueryError(
                     f"{self} has no column {name!r}, which the output has: it has {', '.join(columns_of_table)}\n"
                     f"  add it, as {column_type}, or name another table"
                 )
-            type_of_table = columns_of_table[name]
             type_without_size = column_type.partition("(")[0]  # `numeric` without digits holds any `numeric(10,2)`
             larger_types = self._database.larger_types.get(column_type, ())
-            if type_of_table not in (column_type, type_without_size, *larger_types):
+            if actual_type not in (column_type, type_without_size, *larger_types):
                 raise QueryError(
-                    f"the column {name!r} of {self} is {type_of_table}, and the output has {column_type}\n"
+                    f"the column {name!r} of {self} is {actual_type}, and the output has {column_type}\n"
                     "  change its type, or name another table"
                 )
 

@@ -56,6 +56,13 @@ class Database(ABC):
     def columns(self, cursor: Any, table: str) -> dict[str, str]:
         """Return the types of the columns of a table, by name; none if there is no such table."""
 
+    def folded(self, name: str) -> str:
+        """Return the name of a column such that two are equal if the database takes them for one column.
+
+        PostgreSQL tells upper from lower case in a quoted name.
+        """
+        return name
+
     def parameter(self, number: int, of_type: str) -> str:
         """Return a parameter of a statement that casts text to the type of the column that it is compared with.
 
@@ -258,6 +265,10 @@ class _Sqlite(Database):
 
     def columns(self, cursor: Any, table: str) -> dict[str, str]:
         return dict(cursor.execute("SELECT name, upper(type) FROM pragma_table_info(?)", (table,)).fetchall())
+
+    def folded(self, name: str) -> str:
+        """Return a name with small letters for those of ASCII: SQLite compares names without their case, quoted too."""
+        return "".join(letter.lower() if letter.isascii() else letter for letter in name)
 
     def append(self, cursor: Any, table: str, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
         placeholders = ", ".join("?" * len(names))

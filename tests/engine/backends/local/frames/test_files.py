@@ -16,6 +16,7 @@ from muntin import tumbling
 from muntin.errors import QueryError
 from muntin_engine import Query, events, module
 from muntin_engine.backends.local.frames import file_parts
+from muntin_engine.backends.local.frames.files import NamedFiles
 from muntin_engine.backends.local.frames.local_frame import opened
 
 ROWS = pa.table({"k": ["a", "b"], "at": [1, 2], "x": [3, 4]})
@@ -129,6 +130,28 @@ def test_files_of_several_formats_are_refused(tmp_path: Path) -> None:
     write(tmp_path / "2.csv", "k,at,x\n")
     with pytest.raises(QueryError, match="all alike"):
         lists(tmp_path / "*")
+
+
+@pytest.mark.parametrize("pattern", ["rides/*", "rides/day=*", "rides/**", "rides/*/*"])
+def test_a_pattern_reads_the_folders_that_it_matches_and_no_hidden_files(tmp_path: Path, pattern: str) -> None:
+    """As Spark does with what it has written: a folder has a file of rows for each task, and `_SUCCESS`."""
+    for day in ("day=1", "day=2"):
+        (tmp_path / "rides" / day).mkdir(parents=True)
+        parquet(tmp_path / "rides" / day / "part-0.parquet")
+        write(tmp_path / "rides" / day / "_SUCCESS", "")
+        write(tmp_path / "rides" / day / ".part-0.parquet.crc", "checksum")
+    write(tmp_path / "rides" / "_SUCCESS", "")
+    files = NamedFiles.of(str(tmp_path / pattern)).paths
+    assert [str(Path(file).relative_to(tmp_path)) for file in files] == [
+        "rides/day=1/part-0.parquet",
+        "rides/day=2/part-0.parquet",
+    ]
+
+
+def test_a_hidden_file_is_read_if_it_is_named(tmp_path: Path) -> None:
+    hidden = parquet(tmp_path / "_rides.parquet")
+    assert NamedFiles.of(str(hidden)).paths == [str(hidden)]
+    assert NamedFiles.of(str(tmp_path / "_*.parquet")).paths == [str(hidden)]
 
 
 @pytest.mark.parametrize("second", [ROWS.drop_columns("x"), ROWS.set_column(2, "x", pa.array(["3", "4"]))])

@@ -31,7 +31,10 @@ def test_rows_names_and_types_are_those_of_spark(views: SparkSession, text: str)
         ("SELECT kmm FROM rides", "'kmm' is not a column of the tables\n  did you mean km?"),
         ("SELECT kmm.x FROM rides", "'kmm.x' is not a column of the tables\n  did you mean km?"),
         ("SELECT rides.kmm FROM rides", "'rides.kmm' is not a column of the tables\n  did you mean km?"),
-        ("SELECT rides.bikee.gears FROM rides", "'rides.bikee.gears' is not a column of the tables\n  did you mean bike?"),
+        (
+            "SELECT rides.bikee.gears FROM rides",
+            "'rides.bikee.gears' is not a column of the tables\n  did you mean bike?",
+        ),
         ("SELECT station FROM rides, stations", "may be any of rides.station, stations.station"),
     ],
 )

@@ -365,13 +365,33 @@ def _paths_named(path: str) -> list[str]:
         return paths_in_folder
     if os.path.exists(path):
         return [path]  # also if there are wildcards in its name
-    paths = [] if _WILDCARDS.isdisjoint(path) else sorted(glob.glob(path, recursive=True))
+    paths = [] if _WILDCARDS.isdisjoint(path) else _paths_matching(path)
     if not paths:
         raise QueryError(
             f"there is no file {path!r}\n"
             f"  it is looked for in {os.getcwd()}; a table of Spark's is spark.table({path!r})"
         )
     return paths
+
+
+def _paths_matching(pattern: str) -> list[str]:
+    """Return the files that a pattern matches, and those that can be read in the folders that it matches.
+
+    As on Spark, a hidden file is left out, such as `_SUCCESS` of the pattern `rides/*`, unless the pattern spells the
+    first letter of its name.
+    """
+    pattern_of_name = os.path.basename(pattern)
+    path_by_place: dict[str, str] = {}  # `**` matches a folder, and each file in it too: every file counts once
+    for match in sorted(glob.glob(pattern, recursive=True)):
+        name = os.path.basename(match)
+        paths = [match]
+        if os.path.isdir(match):
+            paths = _paths_in(Path(match))
+        elif name[0] in "._" and not pattern_of_name.startswith(name[0]):
+            paths = []
+        for path in paths:
+            path_by_place.setdefault(os.path.abspath(path), path)
+    return list(path_by_place.values())
 
 
 def _paths_in(folder: Path) -> list[str]:

@@ -105,7 +105,11 @@ class QueriedRows(LocalFrame):
         return column
 
     def relations(self, names: Sequence[str]) -> Iterator[duckdb.DuckDBPyRelation]:
-        """Run the query, and yield its rows as one relation."""
+        """Plan the query, and yield its rows as one relation, which is run when it is read.
+
+        Raises:
+            QueryError: A table cannot be read, or the query cannot be run.
+        """
         connection = new_connection()
         for number, frame in self.tables.items():
             # Each column is read whose name stands somewhere in the query, which may be one too many.
@@ -114,7 +118,8 @@ class QueriedRows(LocalFrame):
             # may be streams of Arrow data, which can be read only once, so their rows are read into memory.
             is_file = isinstance(frame.origin, str | os.PathLike)
             if self.query.reads(number) > 1 and not is_file:
-                rows = rows.to_arrow_table()
+                with failures_of_rows(f"{frame.subject} cannot be read"):
+                    rows = rows.to_arrow_table()
             connection.register(table_view(number), rows)
 
         columns: list[str] = []
@@ -122,7 +127,8 @@ class QueriedRows(LocalFrame):
             data_type = duckdb_type(self._column(name).type)
             columns.append(f"CAST({quoted(name)} AS {data_type}) AS {quoted(name)}")
         with failures_of_rows("the query cannot be run"):
-            yield connection.sql(f"SELECT {', '.join(columns) or '1'} FROM ({self.query.sql}) AS result")
+            relation = connection.sql(f"SELECT {', '.join(columns) or '1'} FROM ({self.query.sql}) AS result")
+        yield relation
 
     def table(self) -> Any:
         """Run the query, and return its rows as a table of the kind of the first table that it reads.
