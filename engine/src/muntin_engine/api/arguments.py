@@ -19,7 +19,7 @@ from muntin.modules.call import ModuleCall, check_column
 from muntin.windows import WindowSpecification
 from muntin_engine.backends.choosing import TABLES, is_input
 
-_TABLES_OF_TYPES: Final[Mapping[str, str]] = {
+_ADVICE_BY_TYPE: Final[Mapping[str, str]] = {
     "list": "rows that are dicts are a table as pyarrow.Table.from_pylist(rows)",
     "generator": "rows that are dicts are a table as pyarrow.Table.from_pylist(list(rows))",
     "dict": "columns are a table as pyarrow.table(columns)",
@@ -42,9 +42,9 @@ def check_dataframe(call: str, df: object) -> None:
     if is_input(df):
         return
     type_name = type(df).__name__
-    # Only None and numbers are shown themselves; what else a caller passes may be long.
+    # Only None and whole numbers are shown themselves; what else a caller passes may be long.
     got = f"{df!r:.80}" if isinstance(df, int | None) else f"a {type_name}"
-    advice = f"\n  {_TABLES_OF_TYPES[type_name]}" if type_name in _TABLES_OF_TYPES else ""
+    advice = f"\n  {_ADVICE_BY_TYPE[type_name]}" if type_name in _ADVICE_BY_TYPE else ""
     raise QueryError(
         f"{call}() reads a DataFrame of Spark's, or a table in this process, got {got}\n"
         f"  expected what spark.read, spark.readStream or spark.table returns; or {TABLES}{advice}"

@@ -318,7 +318,7 @@ class BucketState:
         self._cache.put(self._name, self.metadata.version, store, size)
 
     def write(self) -> int:
-        """Write the metadata, with which the micro-batch takes effect; return the bytes of the state."""
+        """Write the metadata, with which the micro-batch takes effect; return the size of the state in bytes."""
         self.metadata.log = self.log.to_data()
         data = self.metadata.to_bytes(self._codec)
         self.cells.put(METADATA, data)

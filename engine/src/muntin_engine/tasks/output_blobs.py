@@ -92,6 +92,8 @@ def side_output_blobs(
 ) -> Iterator[OutputBlob]:
     """Yield the numbers of late and shed rows that are dropped, and then the late, shed and rejected rows of a bucket.
 
+    A row is shed if its key has as many rows as it may have, and so has no room for it.
+
     Args:
         task: The query.
         bad_rows: The rows with a problem of their own.

@@ -218,7 +218,8 @@ def _last_written_is_last(trial: SinkTrial, law: str) -> str | None:
         for sink in (writing_sink, trial.started(place)):
             last = sink.last_written
             if last is None:
-                return f"{sink} does not say which micro-batch it has: it cannot be told to be ahead of its checkpoint"
+                reason = "nobody can see whether it is ahead of its checkpoint"
+                return f"{sink} does not say which micro-batch it has: {reason}"
             if last.number != number or last.input_id not in ("", f"input {number}"):
                 fault = f"after micro-batch {number} last_written is {last}"
                 raise SinkLawError(sink, law, fault, "keep both with the rows")

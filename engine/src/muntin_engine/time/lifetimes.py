@@ -364,7 +364,8 @@ class LifetimeChanges:
             return tick
         for change, event_ends_move in self._with_moving_ends():
             tick = change.watermark(tick, event_ends_move=event_ends_move)
-            tick = max(1 - LATEST, min(LATEST - 1, tick))  # a watermark at the end of the axis would close the stream
+            # A watermark at the end of the axis would close the stream, and one at its beginning would be none.
+            tick = max(1 - LATEST, min(LATEST - 1, tick))
         return tick
 
     def explain(self, spell_ticks: Callable[[int], str], spell_window: Callable[[WindowSpecification], str]) -> str:

@@ -53,10 +53,10 @@ def id_array(stand_ins: Iterable[Hashable], id_type: pa.DataType) -> pa.Array:
 
 
 def in_utc(id_type: pa.DataType) -> pa.DataType:
-    """Return a type of ids with UTC as the zone of its timestamps, at any depth; those without a zone stay.
+    """Return a type of ids whose timestamps with a zone are microseconds in UTC, at any depth; those without one stay.
 
-    In other zones different ids could be equal in Python: two times of a zone are if its clocks show the same, as they
-    do twice in the hour in which daylight saving time ends.
+    In another zone two different ids could be equal in Python, which compares two times of one zone by what its clocks
+    show: they show the same times twice in the hour in which daylight saving time ends.
     """
     if pa.types.is_timestamp(id_type):
         return id_type if id_type.tz is None else pa.timestamp("us", tz="UTC")

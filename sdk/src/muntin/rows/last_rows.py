@@ -96,7 +96,7 @@ class LastRows(RowAutomaton):
                 its multiples, counted from tick 0.
 
         Raises:
-            WindowError: The argument is not a policy, or a marker.
+            WindowError: The argument is not a policy, or it is a `marker`, which ends whole windows.
 
         Example:
             >>> print(last(10).trigger(2))
@@ -182,7 +182,7 @@ def last(size: RowPolicy | int | str | timedelta = 1) -> LastRows:
             with `delta`, the rows whose attribute is not too far behind that of the newest.
 
     Raises:
-        WindowError: The size is not a policy, or a marker.
+        WindowError: The size is not a policy, or it is a `marker`, which ends whole windows.
         DurationError: A length of time cannot be read.
 
     Example:

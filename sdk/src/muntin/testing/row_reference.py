@@ -54,7 +54,8 @@ class RowOperatorRun:
             is_accepted: False if the input holds a null that the module does not read: no handler gets such a row.
         """
         output = self.advance(time)
-        if self._is_forgotten:
+        # An engine keeps nothing of a key that is like a new one, so the numbers of its rows begin anew.
+        if self._is_like_a_new_key:
             self._begin()
         self._number += 1
         row = MemberRow(self._number, time, payload) if is_accepted else None
@@ -82,7 +83,7 @@ class RowOperatorRun:
         return output + self._handle_all(self._windows.close(self._window_state, tick), tick)
 
     @property
-    def _is_forgotten(self) -> bool:
+    def _is_like_a_new_key(self) -> bool:
         """True if the key is in the same state as a new key, so that an engine would have forgotten it."""
         if self._was_full or not self._windows.is_empty(self._window_state):
             return False

@@ -39,7 +39,7 @@ class StreamOperatorRun:
 
     Attributes:
         state: The module's state.
-        is_followed: True if the module has been called since the state was new.
+        was_called: True if the module has been called since the state was new.
         wake_up: The time of the next wake-up; None if there is none.
         repeated_request: The first time that the module requested again after it was woken for it; None if there is
             none.
@@ -167,7 +167,7 @@ class StreamOperatorRun:
             self._start_anew(self._module.create_state() if self._forgets else self.state)
             return output
 
-        self.is_followed = True
+        self.was_called = True
         request = time_asked_for(self._module, self._module.next_time(self.state), time)
         is_served = request is not None and request == self._served_request
         if not is_served:
@@ -189,7 +189,7 @@ class StreamOperatorRun:
     def _start_anew(self, state: Any) -> None:
         """Go on with a state as if no call had been made: nothing is requested."""
         self.state: Any = state
-        self.is_followed = False
+        self.was_called = False
         self.wake_up = None
         self._request = None
         self._served_request = None

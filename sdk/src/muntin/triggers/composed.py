@@ -35,7 +35,7 @@ class ComposedTrigger(Trigger):
 
 
 def check_parts(call: str, parts: Iterable[object]) -> None:
-    """Refuse to compose a trigger of anything but triggers, such as a period.
+    """Refuse parts that are no triggers: a period, say, has to be written as `every("1 minute")`.
 
     Args:
         call: The name of the function that composes the trigger.

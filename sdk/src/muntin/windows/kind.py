@@ -87,6 +87,11 @@ class WindowKind(WindowSpecification):
 
         Windows without a member may be among them. Where windows do not wait for events and the end is `INFINITY`, the
         windows go on without an end.
+
+        Args:
+            stretches: The stretches on which the events of the key count, as `membership` returns them.
+            start: The first tick of the part of the axis.
+            end: The tick after its last one.
         """
 
     def windows_of(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:

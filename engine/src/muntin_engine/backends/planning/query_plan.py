@@ -188,33 +188,35 @@ def _plan_streams(stream: PlannedStream, output: str, call: ModuleCall, scale: A
 
     Raises:
         QueryError: There is no such stream, or no such column.
+        ParameterError: The module's constructor does not take its parameters.
         TypeMismatchError: The module reads a column of another type.
     """
     inputs = stream.inputs
-    source = stream.request.source
+    source_column = stream.request.source
     stream_names = {name: module_input.stream for name, module_input in call.streams.items()}
-    sources = sources_of_inputs(call.cls, stream_names, stream.request.sources)
-    assert source is not None, "events that have sources have a column of them"
+    sources_by_input = sources_of_inputs(call.cls, stream_names, stream.request.sources)
+    assert source_column is not None, "events that have sources have a column of them"
     columns_by_input: dict[str, list[InputColumn]] = {}
     for name, module_input in call.streams.items():
         columns_by_input[name] = inputs.look_up(module_input.columns, f"the input {name} of {call.cls.name}")
 
-    # The module tells the rows of its streams apart by the column of sources, which is a further input, as text. A
-    # column that the query writer names, and that is text already, is not cast: `carry` knows a column by its name, and
-    # all modules share it. A cast is a computed column, which each module has for itself.
+    # The column of sources becomes one more input, as text: by it the module knows the stream of a row. It is cast only
+    # if it must be: a column that has a name is carried once for all modules, and a cast once for each of them.
     text = InputColumn(SOURCE.name, pa.string(), "string")
     is_text = stream.columns["source"].spelled_type == text.spelled_type
-    source_text: Any = source
-    if not (isinstance(source, str) and is_text):
-        source_text = stream.reader.as_text(stream.request.df, source)
-    source_place = inputs.carry(source_text, text, SOURCE)
+    column_to_carry: Any = source_column
+    if not (isinstance(source_column, str) and is_text):
+        column_to_carry = stream.reader.as_text(stream.request.df, source_column)
+    source_place = inputs.carry(column_to_carry, text, SOURCE)
 
     def place_of_input(name: str, number: int, read_field: Field) -> int:
         """Carry a column of one of the module's inputs in the type of the field that it reads; return its place."""
         return inputs.carry(call.streams[name].columns[number], columns_by_input[name][number], read_field)
 
     fields = {name: _fields(input_columns) for name, input_columns in columns_by_input.items()}
-    return plan_several(output, call.cls, call.parameters, sources, fields, source_place, place_of_input, scale.resolve)
+    return plan_several(
+        output, call.cls, call.parameters, sources_by_input, fields, source_place, place_of_input, scale.resolve
+    )
 
 
 def _plan_expressions(inputs: ReadColumns, request: WindowRequest) -> dict[str, int]:

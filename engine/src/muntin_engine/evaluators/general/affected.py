@@ -118,8 +118,8 @@ class AffectedWindows:
         """Find the stretch of the axis in which a change of an event can affect windows.
 
         By the rule of the StreamInsight paper, a new end affects the windows between the old end and the new end. Where
-        a module sees ends outside its window, a new end affects all windows of the event. Where a boundary may come or
-        go, the windows on both sides of it are affected.
+        a module sees ends outside its window, a new end affects all windows of the event. Where a boundary of windows
+        may come or go, the windows on both sides of it are affected: `affected_stretch` of the kind widens the stretch.
         """
         versions = [event for event in (previous, present) if event is not None and event.is_member]
         # If neither version is a member of a window, the stretch is empty.
@@ -127,9 +127,10 @@ class AffectedWindows:
         last = max((event.until for event in versions), default=INFINITY)
         if len(versions) == 2 and not self._query.waits_for_ends and _is_revision(previous, present):
             old_version, new_version = versions
-            # A kind may count an event elsewhere than on its lifetime: then a new end moves it from window to window.
-            ends_are_members = old_version.until >= old_version.end and new_version.until >= new_version.end
-            if old_version.since == new_version.since and ends_are_members:
+            # Up to the earlier end, both versions are members of the same windows: only what follows it is affected.
+            # Not so if a kind counts an event elsewhere than on its lifetime: a new end may move it to other windows.
+            reach_their_ends = old_version.until >= old_version.end and new_version.until >= new_version.end
+            if old_version.since == new_version.since and reach_their_ends:
                 first = min(old_version.end, new_version.end)
         start, end = self._query.window.affected_stretch(first, last)
         return _ChangeSpan(previous, present, start, end)

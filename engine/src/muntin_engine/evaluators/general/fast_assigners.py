@@ -148,7 +148,7 @@ class GridAssigner(Assigner):
     def _starts(self, events: Sequence[StoredEvent], first: int, stop: int, horizon: int) -> list[int]:
         """Return the starts in `[first, stop)` of the windows that have one of the events as a member, in order."""
         starts: list[int] = []
-        next_new_start = first  # the windows before it are listed already
+        next_new_start = first  # all windows before it are listed already, or start before `first`
         for event in sorted(events, key=by_since):
             next_new_start = max(self._start_ending_after(event.since), next_new_start)
             until = horizon if event.until == INFINITY else event.until
@@ -458,9 +458,9 @@ def assigner_of(kind: WindowKind) -> Assigner:
     return make_assigner(kind)
 
 
-def new_assigner(query: EvaluatorQuery) -> Assigner:
-    """Return a new assigner for a query: a function to give to `query.once`, which keeps one for all keys.
+def shared_assigner(query: EvaluatorQuery) -> Assigner:
+    """Make the assigner that all keys of a query share: a function to give to `query.once`, which calls it once.
 
-    No caller changes the one that is kept. It knows no events, like that of a key whose events all lie in the future.
+    No caller changes that assigner. It knows no events, like that of a key whose events all lie in the future.
     """
     return assigner_of(query.window)

@@ -6,7 +6,7 @@ from muntin import EARLIEST, INFINITY, EarlyEmission, EmitPolicy, OutputContract
 from muntin_engine.errors import StateError
 from muntin_engine.evaluators.general.affected import Affected, AffectedWindows
 from muntin_engine.evaluators.general.emission import Emission, FinalEmission
-from muntin_engine.evaluators.general.fast_assigners import new_assigner
+from muntin_engine.evaluators.general.fast_assigners import shared_assigner
 from muntin_engine.evaluators.general.key_state import KeyState
 from muntin_engine.evaluators.general.small_keys import SmallKeys, plain_grid
 from muntin_engine.evaluators.general.speculative import SpeculativeEmission
@@ -52,14 +52,16 @@ class GeneralRun(KeyedRun):
         self.is_signalled = self.emission.is_signalled
         self._affected_windows = query.once(AffectedWindows) if self.emission.follows_windows else None
 
-        # Where patterns advance keys, each key has a watermark of its own, which small keys do not know.
+        # `SmallKeys` is the fast path for keys of few rows. Where patterns advance keys, each key has a watermark of
+        # its own, which that path does not know.
         self._small_keys: SmallKeys | None = None
         grid = None if start.patterns else query.once(plain_grid)
         if grid is not None:
             self._small_keys = SmallKeys(self, grid, final_emission)
 
         self._extent = results.extent
-        self._assigner_of_future_keys = query.once(new_assigner)
+        # A key whose events all lie in the future has such an assigner, as it knows of no event before the watermark.
+        self._assigner_without_events = query.once(shared_assigner)
 
         # Windows become visible before they close: speculative output by the max event time, eager output by the
         # horizon.
@@ -128,7 +130,7 @@ class GeneralRun(KeyedRun):
         if query.is_time_bound:
             return watermark  # a time-bound result never changes output before its cause
         # Output comes from keys that have a state, not before `earliest`, and from windows of future events alone.
-        assigner = self._assigner_of_future_keys
+        assigner = self._assigner_without_events
         if query.timestamps is TimestampPolicy.POINT_AT_END:
             return min(assigner.end_after(watermark), earliest)
         if query.contract is OutputContract.UNRESTRICTED and query.timestamps is TimestampPolicy.UNCHANGED:

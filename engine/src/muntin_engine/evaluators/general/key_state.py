@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, Self
 
 from muntin import EARLIEST, EarlyEmission, EmitPolicy, Window
 from muntin_engine.evaluators.general.assigner import Assigner
-from muntin_engine.evaluators.general.fast_assigners import GridAssigner, assigner_of, new_assigner
+from muntin_engine.evaluators.general.fast_assigners import GridAssigner, assigner_of, shared_assigner
 from muntin_engine.evaluators.general.window_index import TriggerState, WindowEntry, WindowIndex, by_window
 from muntin_engine.evaluators.keyed.event_index import StoredEvent
 from muntin_engine.evaluators.keyed.key_events import DECODED, EventsData, KeyEvents, payloads_of
@@ -46,10 +46,11 @@ class KeyState(KeyEvents):
     def __init__(self, query: EvaluatorQuery, serial: int = 0) -> None:
         """Start a key, with an assigner of its windows and, unless output is final, an index of those emitted."""
         super().__init__(query, serial)
-        shared_assigner = query.once(new_assigner)
+        assigner_of_all_keys = query.once(shared_assigner)
         self.assigner: Assigner
-        if isinstance(shared_assigner, GridAssigner):
-            self.assigner = shared_assigner.copy()  # cheaper than a new one, and each key that a batch touches has one
+        if isinstance(assigner_of_all_keys, GridAssigner):
+            # Cheaper than a new one, and each key that a batch touches has one.
+            self.assigner = assigner_of_all_keys.copy()
         else:
             self.assigner = assigner_of(query.window)
         self.closes_out_of_order = query.waits_for_ends and not self.assigner.closes_in_order

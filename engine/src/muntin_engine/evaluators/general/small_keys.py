@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from muntin import EARLIEST, INFINITY, EmitPolicy, TimestampPolicy
 from muntin_engine.evaluators.general.emission import FinalEmission
-from muntin_engine.evaluators.general.fast_assigners import GridAssigner, new_assigner
+from muntin_engine.evaluators.general.fast_assigners import GridAssigner, shared_assigner
 from muntin_engine.evaluators.general.key_state import waiting_columns, waiting_rows
 from muntin_engine.evaluators.keyed.event_index import by_start, by_until, stored_event
 from muntin_engine.evaluators.keyed.key_store import MOST_RECORDS, KeyStore
@@ -32,7 +32,7 @@ def plain_grid(query: EvaluatorQuery) -> GridAssigner | None:
     No indexes are needed if only insertions come, output is final, windows lie on a grid without gaps, no event is
     filtered or shed, and no key is forgotten.
     """
-    assigner = query.once(new_assigner)
+    assigner = query.once(shared_assigner)
     if not isinstance(assigner, GridAssigner) or assigner.has_gaps:
         return None
     if query.emit is not EmitPolicy.FINAL or query.event_ends_move:

@@ -85,10 +85,11 @@ class SpeculativeEmission(Emission):
             entry = state.windows.get(window)
             if not change.exists:
                 contents[window] = _NO_CONTENT
-            elif not entry.size:
+            elif not entry.size:  # a window that was not visible before has no state to update
                 contents[window] = _NO_CONTENT  # unless the sweep finds members
                 windows_to_sweep.append(window)
             elif change.touches_members:
+                # A stored state has all members of the window, so it gives the result of the last piece alone.
                 if self._can_update_all(entry, change) and self._is_last_piece(window, change, event_starts):
                     contents[window] = self._updated_content(key, window, entry, change)
                 else:
@@ -97,6 +98,8 @@ class SpeculativeEmission(Emission):
         if not windows_to_sweep:
             return contents
 
+        # A slide carries the state of a module from one swept window to the next. Where a window's result is not asked
+        # for, the module begins anew at the next window.
         slides = self._results.slides(key)
         for step in state.sweep(windows_to_sweep):
             if step.members:

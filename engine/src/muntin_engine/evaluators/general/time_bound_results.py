@@ -23,15 +23,15 @@ from muntin_engine.state.frozen_values import freeze
 
 
 class _ReplacedWindows(NamedTuple):
-    """The windows that have live output and do not exist, each with its entry.
+    """The windows that have live output and do not exist, each with its entry. A window may be in both lists.
 
     Attributes:
-        before: The windows that did not exist before the batch; some may exist again after it.
-        after: The windows that do not exist after the batch.
+        by_earlier_batches: The windows that did not exist before the batch; some may exist again after it.
+        now: The windows that do not exist after the batch.
     """
 
-    before: list[tuple[Window, WindowEntry]]
-    after: list[tuple[Window, WindowEntry]]
+    by_earlier_batches: list[tuple[Window, WindowEntry]]
+    now: list[tuple[Window, WindowEntry]]
 
 
 def output_ends(
@@ -39,8 +39,8 @@ def output_ends(
 ) -> dict[Window, int]:
     """Return the ticks at which the live output of replaced windows has to end, by the window.
 
-    A replaced window no longer exists; its successor took its place. The successor's output begins at that tick, so its
-    sync time in `affected` is moved back to it.
+    A replaced window no longer exists; its successor took its place. The output of the successor begins where that of
+    the replaced window ends, so the successor's sync time in `affected` is moved back to that tick.
 
     Args:
         query: The query.
@@ -52,18 +52,20 @@ def output_ends(
     """
     replaced = _replaced_windows(index, affected, changed_windows)
 
-    # Only a successor that changed alters anything: it existed before the batch, exists after it, or both.
+    # Only successors that the batch changes matter: as they were, they say where output was cut, and as they are, where
+    # it is to be cut now.
     existing_before = {window for window in changed_windows if index.get(window).size}
     existing_after = [window for window in changed_windows if affected[window].exists]
 
-    # A change of a successor may move the tick at which the output of the window before it ends.
+    # The output of a window that an earlier batch replaced was cut where its successor began. A change of that
+    # successor may move the cut.
     ends: dict[Window, int] = {}
-    for window, successor in _successors(query, replaced.before, existing_before):
+    for window, successor in _successors(query, replaced.by_earlier_batches, existing_before):
         ends[window] = affected[successor].sync_time
 
     # The output of a window that no longer exists ends at the first tick that its own change or that of its successor
     # alters. A window that an earlier batch replaced has no change of its own.
-    for window, successor in _successors(query, replaced.after, existing_after):
+    for window, successor in _successors(query, replaced.now, existing_after):
         change = affected[window] if window in existing_before else affected[successor]
         ends[window] = min(change.sync_time, affected[successor].sync_time, ends.get(window, INFINITY))
         affected[successor].sync_time = ends[window]
@@ -87,9 +89,9 @@ def _replaced_windows(
         existed = bool(entry.size)
         exists = affected[window].exists if window in changed_windows else existed
         if not existed:
-            replaced.before.append((window, entry))
+            replaced.by_earlier_batches.append((window, entry))
         if not exists:
-            replaced.after.append((window, entry))
+            replaced.now.append((window, entry))
     return replaced
 
 

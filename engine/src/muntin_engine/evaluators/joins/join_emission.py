@@ -294,6 +294,9 @@ class JoinEmission:
     ) -> list[StoredEvent]:
         """Drop the events of a side that end at a tick or before it, unless they may change or are still needed.
 
+        Events that a filter left out are never joined: they are dropped as soon as nothing can change them, also if
+        they end after the tick.
+
         Args:
             side: The side.
             until: The tick.
@@ -305,9 +308,11 @@ class JoinEmission:
 
         def stays(event: StoredEvent) -> bool:
             """True if an event stays although it has ended."""
-            # Events that a filter left out are asked whatever their end is: they come first in the order of the index.
+            # The index asks this of each event in the order in which memberships end. That of an event that a filter
+            # left out is empty, and stands before all others, whatever the end of the event is.
             return not self._finality.is_past(side, event) or is_needed(event)
 
+        # Beyond the last past end, a revision may still move an event.
         state = self._state.sides[side]
         forgotten = state.events.forget(min(until, self._finality.last_past_ends[side]), stays)
         if forgotten:

@@ -283,7 +283,7 @@ class Slide:
         return computation.module.reads_order and not _are_oldest(step)
 
     def skip(self) -> None:
-        """Skip a step without members; the state is built anew at the next step."""
+        """Skip a step whose result is not computed from the state; the state is built anew at the next step."""
         self._state = None
         self._has_state = False
 

@@ -277,7 +277,7 @@ class KeyStore(Generic[StateT]):
         self._record_count = 0
         self._timers = TimerIndex(self._keys)
         self._unwritten: dict[bytes, Record] = {}  # the records that the log does not have yet
-        self._decoded_keys: dict[bytes, None] = {}  # the keys whose state is decoded, the longest unwritten first
+        self._decoded_keys: dict[bytes, None] = {}  # the keys whose state is decoded, in the order of their last write
         self._equal_timers: dict[KeyTimer, KeyTimer] = {}  # keys with equal timers share one object
 
     def __len__(self) -> int:

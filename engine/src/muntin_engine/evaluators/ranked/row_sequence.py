@@ -86,9 +86,9 @@ class RowSequence:
             is_tied &= column_ranks[order][1:] == column_ranks[order][:-1]
         if is_tied.any():
             tied_places, tied_groups = _tied_rows(is_tied)
-            tied_rows = order[tied_places]
-            content_order = self._order_by_content(table.take(arrow_array(tied_rows)), tied_groups)
-            order[tied_places] = tied_rows[content_order]
+            places_in_table = order[tied_places]
+            content_order = self._order_by_content(table.take(arrow_array(places_in_table)), tied_groups)
+            order[tied_places] = places_in_table[content_order]
         return order
 
     def _order_by_content(self, table: pa.Table, groups: IntArray) -> IntArray:

@@ -207,7 +207,7 @@ def _with_microseconds(table: pa.Table, names: Sequence[str]) -> pa.Table:
     return table
 
 
-def _with_lengths(rows: pa.Table, data_type: pa.DataType) -> pa.Table:
+def _with_durations(rows: pa.Table, data_type: pa.DataType) -> pa.Table:
     """Turn the microseconds in `old` and `new` back into lengths of time, if the compared column has such a type."""
     if not pa.types.is_duration(data_type):
         return rows
@@ -289,10 +289,10 @@ def _differences_of(connection: duckdb.DuckDBPyConnection, results: ComparedResu
         f"WHERE NOT (in_old AND in_new) OR old{place} IS DISTINCT FROM new{place}) "
         f"ORDER BY {_LARGEST_FIRST}, {', '.join(map(quoted, results.identifying))}, key"
     ).to_arrow_table()
-    if old_type == new_type:
-        rows = _with_lengths(rows, old_type)
+    if old_type == new_type:  # values of two types were compared as text or as numbers, and stay so
+        rows = _with_durations(rows, old_type)
     counts = dict.fromkeys(KINDS, 0)
-    connection.register("differences", rows)
+    connection.register("differences", rows)  # the table that the next query and `_distribution` read
     counts |= dict(connection.sql("SELECT kind, count(*) FROM differences GROUP BY kind").fetchall())
     return ColumnDifferences(
         name=name,

@@ -413,6 +413,7 @@ class MergingLaws(ArrayLaws):
         """It does not matter which two of three values are merged first."""
         subject = self.arrays(trial)
         for name, component, a in subject.values(subject.payloads_read(trial.members()), _has_function):
+            # The same values in other orders, each rotated by a distance that is drawn.
             b = _rotated(trial, a)
             c = _rotated(trial, a)
             left = subject.merge(component, subject.merge(component, a, b), c)

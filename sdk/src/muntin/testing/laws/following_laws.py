@@ -133,7 +133,7 @@ class FollowingTrial(Trial):
                 output += run.process(*item)
                 if restores:
                     run.state = self.stored(run.state, self._records)
-                if asks_twice and run.is_followed:
+                if asks_twice and run.was_called:
                     self.tested.next_time(run.state)
                     self.tested.is_empty(run.state)
             return [*output, *self.close(run, items[-1].time + self.wait)]
@@ -225,7 +225,7 @@ class StreamOperatorTrial(FollowingTrial):
         """End the stream of a key; only one law is about modules that ask for wake-ups without end."""
         return run.close(horizon, most_wake_ups=_MOST_AFTER_THE_END)
 
-    def closed(self, events: Sequence[FollowedEdge]) -> StreamOperatorRun:
+    def run_to_the_end(self, events: Sequence[FollowedEdge]) -> StreamOperatorRun:
         """Run the module on events and then close the stream; return the run, which says what the module asked for."""
         run = self.run(forgets=True)
 
@@ -432,7 +432,7 @@ class StreamOperatorLaws(FollowingLaws, of=StreamOperator, trial=StreamOperatorT
         if `on_time` leaves the time that was due in the state, if `on_time` removes only a time equal to that of the
         call although the due time had passed earlier, or if `next_time` returns a length.
         """
-        time = trial.closed(trial.items()).repeated_request
+        time = trial.run_to_the_end(trial.items()).repeated_request
         trial.expect(time is None, f"it asks for {time} once more, after it was woken for that")
 
     @law(
@@ -445,6 +445,6 @@ class StreamOperatorLaws(FollowingLaws, of=StreamOperator, trial=StreamOperatorT
 
         A module that is meant to be woken again and again sets `is_periodic = True`.
         """
-        run = trial.closed(trial.items())
+        run = trial.run_to_the_end(trial.items())
         is_ended = trial.tested.is_periodic or run.wake_up is None
         trial.expect(is_ended, f"after the last event it is woken {_MOST_AFTER_THE_END} times, and asks for more")

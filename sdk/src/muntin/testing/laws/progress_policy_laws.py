@@ -65,8 +65,9 @@ class ProgressPolicyTrial(Trial):
         for new_starts, clock in batches:
             rows_before = len(starts)
             starts += new_starts
+            # The clock at the last micro-batch with rows; until there is one, at the first micro-batch of all.
             if new_starts or last_heard is None:
-                last_heard = clock  # of the last micro-batch with rows; before there are any, of the first micro-batch
+                last_heard = clock
             # A policy is not asked about a source that has had no rows.
             if not starts:
                 continue

@@ -249,10 +249,10 @@ class _Changelog:
         return value
 
     def _lifetime(self, value: str) -> str:
-        """Return a lifetime, in DuckDB's SQL, with the end of its terms in the place of its own.
+        """Return the lifetime of a summed row, in DuckDB's SQL: the inserted one, with the end to which it was revised.
 
         Args:
-            value: The lifetime as it was inserted.
+            value: The lifetime as it was inserted. The terms of the sum have the end, in the column `END`.
         """
         # The fields are in the order of the changelog: older versions of Arrow cast a struct by the places of fields,
         # and pandas and Polars may have them in any order.

@@ -52,12 +52,12 @@ def check_workers(spark: AnySession, tasks: Iterable[bytes], *, is_streaming: bo
     if is_streaming:
         check_driver_python(spark)
 
-    # The references in the pickled tasks to packages and modules that were not checked in this session yet.
+    # A unit is a package, or a module that no package has.
     checked_units = _CHECKED.setdefault(name_of(spark), set())
     references: set[Reference] = set()
     for task in tasks:
         references |= references_of(task)
-    unchecked: set[Reference] = set()
+    unchecked: set[Reference] = set()  # the references to units that were not checked in this session yet
     units: set[str] = set()
     for reference in references:
         unit = _unit(reference.module)

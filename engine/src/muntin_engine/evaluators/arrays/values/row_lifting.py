@@ -365,9 +365,9 @@ def row_parts(
     """
 
     def locate(row: int) -> tuple[Key, Window]:
-        """Return the key and the stretch of the row at a place, for the message if a form fails."""
-        (place,) = np.flatnonzero(order == row)
-        return rows.key(row), Window(int(rows.starts[row]), int(stretch_ends[place]))
+        """Return the key and the stretch of a row, given its place in `rows`, for the message if a form fails."""
+        (new_place,) = np.flatnonzero(order == row)  # `stretch_ends` are in the order of the result
+        return rows.key(row), Window(int(rows.starts[row]), int(stretch_ends[new_place]))
 
     return {part: values.take(order) for part, values in parts_of_rows(forms, rows, locate).items()}
 

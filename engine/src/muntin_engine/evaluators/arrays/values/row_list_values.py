@@ -65,7 +65,7 @@ class ListedRows(ColumnFormat, StretchValues):
             values_of: Returns the values of an input column.
             with_late_rows: True if late rows are kept, with their sources.
         """
-        ColumnFormat.__init__(self, parts={LISTS: None})
+        ColumnFormat.__init__(self, parts={LISTS: None})  # None: the part is lists of rows, and has no component
         StretchValues.__init__(self, with_late_rows=with_late_rows)
         self._query = query
         self._grids = grids
