@@ -73,7 +73,7 @@ MODULES: Mapping[str, Aggregates] = {
         "maximum": Definition(Maximum, max),
     },
 }
-"""Aggregates that a query may have, by the evaluator of it; sums have the columnar one too."""
+"""Aggregates that a query may have, by the evaluator that computes them; the columnar one computes also `sums`."""
 
 WINDOWS = {
     "tumbling": (tumbling(10), "points"),
@@ -106,9 +106,10 @@ class ArrivedRow(NamedTuple):
 @pytest.mark.parametrize(("modules", "windows"), QUERIES)
 @pytest.mark.parametrize("seed", range(6))
 def test_an_added_aggregate_sees_later_rows_and_the_others_go_on(modules: str, windows: str, seed: int) -> None:
-    """Where states are payloads that all aggregates share, one that is added sees also what came before, if it is open.
+    """
+    Where the state is the payloads, which all aggregates share, an added one sees the earlier rows of open windows too.
 
-    The other query has one aggregate and is never stopped: its results say which windows are due.
+    A query that has one other aggregate, and is never stopped, says which windows are due.
     """
     random = Random(f"{modules} {windows} {seed}")
     aggregates = MODULES[modules]
