@@ -75,9 +75,10 @@ class ExpectedEarlyResults:
         vanished_windows = self._histories.keys() - {(key, window) for key, window, _ in windows}
         open_windows = set[KeyWindow]()
         for key, window, members in windows:
-            previous = self._previous_progress.get(key, self._previous_input_progress)
-            if self._is_closed(window, members, previous):
+            previous_progress = self._previous_progress.get(key, self._previous_input_progress)
+            if self._is_closed(window, members, previous_progress):
                 continue
+
             if (key, window) not in self._histories:
                 vanished_histories: dict[Window, WindowHistory] = {}
                 for vanished_key, vanished_window in vanished_windows:
@@ -85,6 +86,7 @@ class ExpectedEarlyResults:
                         vanished_histories[vanished_window] = self._histories[key, vanished_window]
                 self._histories[key, window] = self._begin(key, window, members, vanished_histories, reference_input)
             history = self._histories[key, window]
+
             progress = reference_input.progress_of(key)
             if self._is_closed(window, members, progress):
                 inserted += self._emit(key, window, history, members, Timing.FINAL)
@@ -105,8 +107,11 @@ class ExpectedEarlyResults:
 
     def _forget(self, key_window: KeyWindow) -> None:
         """Forget a window that is closed, or that vanished: its early results are retracted."""
-        if any(row.further_columns[-2] == Timing.EARLY for row in self.live.get(key_window, ())):
-            del self.live[key_window]
+        for row in self.live.get(key_window, ()):
+            *_, timing, _firing = row.further_columns
+            if timing == Timing.EARLY:
+                del self.live[key_window]
+                break
         del self._histories[key_window]
 
     def _begin(
@@ -151,7 +156,11 @@ class ExpectedEarlyResults:
     def _fires(
         self, window: Window, history: WindowHistory, members: Members, progress: Progress, arrival: Arrival
     ) -> bool:
-        """Call the trigger of an open window, and return True if it emits a result."""
+        """Call the trigger of an open window, and return True if it emits a result.
+
+        Raises:
+            AssertionError: The trigger fires where its definition does not.
+        """
         view = self._view(window, history.members, members, progress, arrival)
         history.views.append(view)
         history.is_changed |= self._as_read(window, members) != self._as_read(window, history.members)
@@ -164,7 +173,7 @@ class ExpectedEarlyResults:
             history.state, decision = trigger.step(history.state, extent, view)
             if decision.is_finished:
                 history.state = FINISHED
-        if not history.is_successor:
+        if not history.is_successor:  # the definition reads the history of one window
             place = len(history.views) - 1
             assert decision.fires == (place in life(trigger, extent, history.views).firings)
 

@@ -128,7 +128,7 @@ class ExpectedOutput:
         query = self.query
         policy = EmitPolicy.FINAL if isinstance(query.emit, EarlyEmission) else query.emit
         if query.late.corrects:
-            policy = EmitPolicy.SPECULATIVE
+            policy = EmitPolicy.SPECULATIVE  # a window is complete, and then corrected
         result_field = query.modules[0].result_field()
         expected = Counter[Row]()
         for name, window in query.named.items():
@@ -179,18 +179,19 @@ def _final_rows(output: Counter[Row]) -> Counter[Row]:
 
 
 def edges(output: Counter[Row], window: Any) -> Counter[Any]:
-    """Return the ticks at which values begin and cease to be live: those do not depend on how lifetimes are cut.
+    """Return the ticks at which values begin to be live, counted up, and cease to be, counted down.
 
-    A window whose extent is not known while it lasts is left out.
+    Unlike rows, these do not depend on where lifetimes are cut. An edge has the tick in the place of the lifetime, and
+    no window if its extent is not known while it lasts.
     """
     has_extent = not (isinstance(window, WindowKind) and window.ends_move)
-    values_at: Counter[Any] = Counter()
+    count_by_edge = Counter[Any]()
     for row, count in output.items():
         start, end = row.lifetime
         edge = row if has_extent else row._replace(window=(0, 0))
-        values_at[edge._replace(lifetime=(start, start))] += count
-        values_at[edge._replace(lifetime=(end, end))] -= count
-    return Counter({edge: count for edge, count in values_at.items() if count})
+        count_by_edge[edge._replace(lifetime=(start, start))] += count
+        count_by_edge[edge._replace(lifetime=(end, end))] -= count
+    return Counter({edge: count for edge, count in count_by_edge.items() if count != 0})
 
 
 def least_output_watermark(
@@ -205,22 +206,24 @@ def least_output_watermark(
         reference_input: The whole input.
     """
     watermark = reference_input.progress.watermark
-    is_point = query.timestamps is TimestampPolicy.POINT_AT_END
     if watermark == EARLIEST or not isinstance(window, KINDS_WITH_LEAST_OUTPUT_WATERMARK):
         return EARLIEST
     if query.contract is OutputContract.UNRESTRICTED and query.timestamps is TimestampPolicy.UNCHANGED:
-        return EARLIEST
+        return EARLIEST  # results may lie anywhere
     if watermark == INFINITY or query.is_time_bound:
         return watermark
     if isinstance(window, TrailingWindows) and window.every > 1 and query.ends_move:
-        return EARLIEST
+        return EARLIEST  # a start that is retracted changes the ranks of all later ones
+
+    # Results start with their window, or with its end if they are points there.
+    is_point = query.timestamps is TimestampPolicy.POINT_AT_END
     next_start, next_end = _next_window(window, watermark)
     least = next_end if is_point else next_start
     for events in histories.values():
         for start, end in _unsettled(query, window, events, reference_input):
             least = min(least, end if is_point else start)
     if is_point and query.forget_keys_after is not None:
-        return min(least, watermark)
+        return min(least, watermark)  # the end of a life may cut a window short
     return least
 
 
@@ -233,20 +236,20 @@ def _next_window(window: WindowKind, watermark: int) -> tuple[int, int]:
         return watermark, watermark + 1
     if isinstance(window, CumulateWindows):
         since_offset = watermark - window.offset
-        period = since_offset // window.size * window.size + window.offset
-        step = since_offset // window.step * window.step + window.offset
-        return period, step + window.step
+        period_start = since_offset // window.size * window.size + window.offset
+        step_start = since_offset // window.step * window.step + window.offset
+        return period_start, step_start + window.step
     if isinstance(window, LandmarkWindows):
-        steps = max(0, (watermark - window.since) // window.step)
-        return window.since, window.since + (steps + 1) * window.step
+        steps_passed = max(0, (watermark - window.since) // window.step)
+        return window.since, window.since + (steps_passed + 1) * window.step
     if isinstance(window, TrailingWindows):
         return watermark - window.length + 1, watermark + 1
     if isinstance(window, GlobalWindows):
         return EARLIEST, INFINITY
     if isinstance(window, CalendarWindows):
         days = (window.size + window.hop + 2) * (1 if window.unit == "day" else 31)
-        windows = reference.windows(window, [Event(watermark, INFINITY, None)], watermark + days * 86_400)
-        return windows[0].start, windows[0].end
+        first, *_ = reference.windows(window, [Event(watermark, INFINITY, None)], watermark + days * 86_400)
+        return first.start, first.end
     return watermark, watermark
 
 
@@ -264,8 +267,8 @@ def _unsettled(
     for life in lives_of(events, query.forget_keys_after):
         if watermark >= life.end:
             continue
-        counted = {event.start if window.by == "start" else event.end for event in life.events} - {INFINITY}
-        ticks = sorted(counted)
+        counted_ticks = {event.start if window.by == "start" else event.end for event in life.events}
+        ticks = sorted(counted_ticks - {INFINITY})
         for place in range(0, len(ticks), window.every):
             if place > len(ticks) - window.count:  # it waits for more ticks
                 yield ticks[place], INFINITY

@@ -45,7 +45,7 @@ from tests.scenarios.windows import WINDOWS
 
 
 class HostileRow(NamedTuple):
-    """An insertion, or a revision, which expects an end or whatever there is."""
+    """An insertion, or a revision if it has a new end; a revision whose end is None expects whatever end there is."""
 
     key: str | None
     id: int
@@ -89,6 +89,7 @@ class Hostile:
             mishaps = replace(self.mishaps, seed=self.mishaps.seed + place)
             runs.append(Run(self.query, plan, mishaps))
 
+        # After each micro-batch all runs have the same output, and have accepted and refused the same rows.
         all_rows = Counter[HostileRow]()
         for rows, watermark in self.batches:
             all_rows.update(rows)
@@ -98,19 +99,22 @@ class Hostile:
             outcomes = [(run.output, run.refused, run.counts["accepted"], run.counts["filtered"]) for run in runs]
             for outcome in outcomes:
                 assert outcome == outcomes[-1], f"after {rows}:\n{outcome}\n{outcomes[-1]}\n{self}"
+        assert all(run.is_empty for run in runs)
 
+        # Each row is accepted or refused, and no row is refused that never came.
+        last_run = runs[-1]
         is_blind = any(row.new_end is not None and row.end is None for row in all_rows)
-        run = runs[-1]
         refused = Counter[HostileRow]()
-        for (_, _, _, text), count in run.refused.items():
+        for (_, _, _, text), count in last_run.refused.items():
             refused[self._row_of_json(text, None if is_blind else INFINITY)] += count
         never_came = self._as_refused(refused, is_blind) - self._as_refused(all_rows, is_blind)
         assert not never_came, f"refused what never came: {never_came}"
-        accounted_rows = run.counts["accepted"] + run.counts["filtered"] + refused.total()
-        assert accounted_rows == all_rows.total(), f"{run.counts} of {all_rows}"
-        assert all(each_run.is_empty for each_run in runs)
+        accounted_rows = last_run.counts["accepted"] + last_run.counts["filtered"] + refused.total()
+        assert accounted_rows == all_rows.total(), f"{last_run.counts} of {all_rows}"
+
+        # The output is that of the reference over the accepted rows, where these alone determine it.
         if not is_blind and isinstance(self.query, Query) and self.query == _without_options(self.query):
-            self._compare_with_reference(run, self.query, all_rows - refused)
+            self._compare_with_reference(last_run, self.query, all_rows - refused)
         return refused.total()
 
     run = check
@@ -194,10 +198,15 @@ def _remaining_events(accepted: Counter[HostileRow]) -> dict[str | None, list[Ev
     The rows of an event are the steps of a walk from "not there" to an end, to another one, to "not there"; the walk
     ends where one step more came in than went out.
     """
-    payloads: dict[tuple[str | None, int, int], int | None] = {}
+    payloads: dict[tuple[str | None, int, int], int | None] = {}  # by key, id and start
     for row in accepted:
-        if row.new_end is None and payloads.setdefault((row.key, row.id, row.start), row.payload) != row.payload:
-            return None  # a revision is of the one with its payload
+        if row.new_end is not None:
+            continue
+        payload = payloads.setdefault((row.key, row.id, row.start), row.payload)
+        if payload != row.payload:
+            return None  # revisions would have to be told apart by their payloads
+
+    # For each end of an event: the steps of its walk that lead there, less those that leave it.
     balances: dict[tuple[str | None, int, int], Counter[int]] = {name: Counter() for name in payloads}
     for row, count in accepted.items():
         balance = balances.get((row.key, row.id, row.start))
@@ -215,12 +224,13 @@ def _remaining_events(accepted: Counter[HostileRow]) -> dict[str | None, list[Ev
             if end == INFINITY and count > 0:
                 return None
             if end != start:  # a revision to its start deletes an event
-                events.setdefault(key, []).extend([Event(start, end, payloads[key, id, start])] * count)
+                event = Event(start, end, payloads[key, id, start])
+                events.setdefault(key, []).extend([event] * count)
     return events
 
 
 def _without_options(query: Query) -> Query | None:
-    """Return a query over the same windows without options that change what is live in the end."""
+    """Return a query without options that change what is live in the end; None if it has early results."""
     if not isinstance(query.emit, EmitPolicy):
         return None
     return Query(query.window, query.modules, timestamps=query.timestamps, emit=query.emit, ids=query.ids)
@@ -243,21 +253,7 @@ OTHER_RULES: Final[Sequence[dict[str, Any]]] = (
 
 def hostile(random: Random) -> Hostile:
     """Draw a query, and rows that break the rules."""
-    kind = random.random()
-    query = Query(tumbling(5), ANY["aggregate"])
-    if kind < 0.45:
-        emit = random.choice(list(EmitPolicy))
-        windows = (tumbling(8), hopping(12, 2, -5), hopping(3, 5), snapshot())
-        query = Query(random.choice(windows), random.choice(list(COLUMNAR.values())), emit=emit)
-    elif kind < 0.65:
-        query = replace(query, window=random.choice(list(WINDOWS.values())), emit=random.choice(list(EmitPolicy)))
-    elif kind < 0.85:
-        query = replace(query, **random.choice(OTHER_RULES))
-    query = replace(query, is_filtered=random.random() < 0.2, ids=random.choice((pa.int64(), *ID_TYPES.values())))
-    hostile_query: Query | Join = query
-    if kind >= 0.85:
-        is_eager = random.random() < 0.5
-        hostile_query = Join(random.choice(list(JoinKind)), ("named", "named"), is_eager=is_eager, ids=query.ids)
+    query = _random_query(random)
     mishaps = Mishaps(
         random.randrange(10**9),
         disorder=False,
@@ -268,24 +264,45 @@ def hostile(random: Random) -> Hostile:
     batches: list[HostileBatch] = []
     watermark = -1
     is_blind = random.random() < 0.4
-    ids = random.choice((3, 3, 3, 12, MOST_IDS))
+    id_count = random.choice((3, 3, 3, 12, MOST_IDS))
     for _ in range(random.randint(1, 7)):
-        count = random.choice((0, 1, 2, 3, 6, ids))
+        row_count = random.choice((0, 1, 2, 3, 6, id_count))
         watermark = max(watermark, random.randint(-1, 14))
-        batch_rows = [_random_row(random, ids, is_blind) for _ in range(count)]
+        batch_rows = [_random_row(random, id_count, is_blind) for _ in range(row_count)]
         batches.append(HostileBatch(batch_rows, watermark))
     batches.append(HostileBatch([], INFINITY))
-    return Hostile(hostile_query, batches, mishaps)
+    return Hostile(query, batches, mishaps)
 
 
-def _random_row(random: Random, ids: int, is_blind: bool) -> HostileRow:
+def _random_query(random: Random) -> Query | Join:
+    """Draw a query of events with ids: on arrays, over any windows, with other rules for rows, or a join."""
+    kind = random.random()
+    query = Query(tumbling(5), ANY["aggregate"])
+    if kind < 0.45:
+        emit = random.choice(list(EmitPolicy))
+        window = random.choice((tumbling(8), hopping(12, 2, -5), hopping(3, 5), snapshot()))
+        query = Query(window, random.choice(list(COLUMNAR.values())), emit=emit)
+    elif kind < 0.65:
+        query = replace(query, window=random.choice(list(WINDOWS.values())), emit=random.choice(list(EmitPolicy)))
+    elif kind < 0.85:
+        query = replace(query, **random.choice(OTHER_RULES))
+    query = replace(query, is_filtered=random.random() < 0.2, ids=random.choice((pa.int64(), *ID_TYPES.values())))
+    if kind < 0.85:
+        return query
+    is_eager = random.random() < 0.5
+    return Join(random.choice(list(JoinKind)), ("named", "named"), is_eager=is_eager, ids=query.ids)
+
+
+def _random_row(random: Random, id_count: int, is_blind: bool) -> HostileRow:
     """Draw a row, mostly a change of an event that may not exist; a blind stream has changes without the end."""
     key = random.choice(("a", "a", "b", None))
-    id = random.randrange(ids)
+    id = random.randrange(id_count)
     start = random.choice((0, 1, 4, 9))
     ends = (start + 1, start + 3, 12, 13, INFINITY)
     if random.random() < 0.4:
-        return HostileRow(key, id, start, random.choice((*ends, start)), start)
+        end = random.choice((*ends, start))  # an event that ends where it starts is illegal
+        return HostileRow(key, id, start, end, payload=start)
     expected_end = None if is_blind and random.random() < 0.4 else random.choice(ends)
     payload = random.choice((None, start, start, 3))
-    return HostileRow(key, id, start, expected_end, payload, random.choice((*ends, start, start, start - 1)))
+    new_end = random.choice((*ends, start, start, start - 1))  # at its start a revision deletes; before it is illegal
+    return HostileRow(key, id, start, expected_end, payload, new_end)

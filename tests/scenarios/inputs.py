@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from random import Random
 from typing import Any, Final
 
 from muntin import (
-    ClipPolicy,
     EarlyEmission,
     EmitPolicy,
     JoinKind,
@@ -22,7 +22,7 @@ from muntin import (
     snapshot,
     tumbling,
 )
-from muntin.progress import Punctuated, bounded_delay, bounded_disorder, ordered, punctuate_every
+from muntin.progress import ProgressPolicy, Punctuated, bounded_delay, bounded_disorder, ordered, punctuate_every
 from muntin.rows import last
 from muntin.testing import Script
 from muntin.triggers import Trigger, every, every_count
@@ -48,10 +48,12 @@ from tests.modules.refinements import EverySecond, OtherThanBefore
 from tests.modules.several_inputs import Answers, KeptMembers, Members, TimedMembers
 from tests.modules.several_inputs import Pairs as Products
 from tests.scenarios.calendars import CALENDARS
+from tests.scenarios.columns import STREAMS
 from tests.scenarios.join import CONDITIONS, Join
 from tests.scenarios.kinds import CUSTOM_KINDS, spread_over_calendar
 from tests.scenarios.passing import passing
 from tests.scenarios.query import Lifetimes, Query
+from tests.scenarios.random_policies import random_clip
 from tests.scenarios.random_triggers import random_trigger
 from tests.scenarios.scenario import Scenario
 from tests.scenarios.streams import (
@@ -73,17 +75,45 @@ from tests.scenarios.windows import GROWING, RANKED, TRAILING, WINDOWS, until_cl
 EVERY: Final = WINDOWS | GROWING | TRAILING | RANKED | CUSTOM_KINDS | CALENDARS
 BY_KEY: Final = Punctuated().with_key_punctuation()
 ADJUST: Final = Lateness(LatePolicy.ADJUST)
-WAIT, BACK, MORE = (LengthColumn(f"length_{place}", "said", least) for place, least in enumerate((0, -9, 1)))
-CHANGES: Final[tuple[tuple[LifetimeChange, ...], ...]] = (
-    *((), (Shift(9),), (Shift(-13),), (SetDuration(12),), (Extend(9),), (Shorten(8),), (PointsAtStart(),)),
-    *((PointsAtEnd(is_repeated=True),), (Align(tumbling(10, 3)),), (Align(hopping(12, 5)),)),
-    *((ShareWindows(hopping(12, 5)),), (Extend(4), Shorten(11), Shift(2)), (SetDuration(4), Shift(-30))),
-    *((Align(tumbling(10)), Shorten(4), Align(tumbling(3))), (Shift(5), SetDuration(9), PointsAtEnd(is_repeated=True))),
-    *((Shift(WAIT),), (Shift(BACK), Extend(MORE), Shorten(3)), (SetDuration(MORE),), (Extend(WAIT),)),
+
+Changes = tuple[LifetimeChange, ...]
+"""Changes of lifetimes, one after the other."""
+
+# Lengths in columns of the rows, each with the least that it may be.
+WAIT: Final = LengthColumn("length_0", "said", 0)
+BACK: Final = LengthColumn("length_1", "said", -9)
+MORE: Final = LengthColumn("length_2", "said", 1)
+
+PLAIN_CHANGES: Final[tuple[Changes, ...]] = (
+    (),
+    (Shift(9),),
+    (Shift(-13),),
+    (SetDuration(12),),
+    (Extend(9),),
+    (Shorten(8),),
+    (PointsAtStart(),),
+    (PointsAtEnd(is_repeated=True),),
+)
+"""No change, and single ones that no column or grid says."""
+
+CHANGES: Final[tuple[Changes, ...]] = (
+    *PLAIN_CHANGES,
+    (Align(tumbling(10, 3)),),
+    (Align(hopping(12, 5)),),
+    (ShareWindows(hopping(12, 5)),),
+    (Extend(4), Shorten(11), Shift(2)),
+    (SetDuration(4), Shift(-30)),
+    (Align(tumbling(10)), Shorten(4), Align(tumbling(3))),
+    (Shift(5), SetDuration(9), PointsAtEnd(is_repeated=True)),
+    (Shift(WAIT),),
+    (Shift(BACK), Extend(MORE), Shorten(3)),
+    (SetDuration(MORE),),
+    (Extend(WAIT),),
 )
 
 
-def _keeps_events(changes: Sequence[LifetimeChange]) -> bool:
+def _keeps_events(changes: Changes) -> bool:
+    """True if each event is one after the changes; at an end that is not known yet there is no point."""
     return not any(isinstance(change, PointsAtEnd) for change in changes)
 
 
@@ -94,68 +124,84 @@ LENGTHS: Final = tuple(filter(_keeps_events, CHANGES))
 def query_of(random: Random, windows: Mapping[str, WindowKind] = WINDOWS, **fixed: Any) -> Query:
     """Draw a query over windows, with any module and policies; `fixed` are the fields that are not drawn."""
     shape = random.choice(list(ANY))
-    is_time_sensitive = any(module.is_time_sensitive for module in ANY[shape])
+    modules = ANY[shape]
     timestamps = [TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END]
-    timestamps += [TimestampPolicy.UNCHANGED, TimestampPolicy.CLIP] if shape in OWN_TIMES else []
-    lifetimes: Lifetimes = random.choice(("named", "named", "intervals", "samples", "points"))
-    clip = random.choice(list(ClipPolicy)) if is_time_sensitive else ClipPolicy.NONE
-    policies: dict[str, Any] = {"emit": random.choice(list(EmitPolicy)), "lifetimes": lifetimes, "clip": clip}
-    policies["timestamps"] = random.choice(timestamps)
-    return Query(random.choice(list(windows.values())), ANY[shape], **(policies | fixed))
+    if shape in OWN_TIMES:
+        timestamps += [TimestampPolicy.UNCHANGED, TimestampPolicy.CLIP]
+    drawn_fields: dict[str, Any] = {
+        "lifetimes": random.choice(("named", "named", "intervals", "samples", "points")),
+        "clip": random_clip(random, modules),
+        "emit": random.choice(list(EmitPolicy)),
+        "timestamps": random.choice(timestamps),
+    }
+    window = random.choice(list(windows.values()))
+    return Query(window, modules, **(drawn_fields | fixed))
 
 
 def early(
     random: Random, windows: Mapping[str, WindowKind] = EVERY, draw: Callable[[Random], Trigger] | None = None
 ) -> Scenario:
-    """Draw early results on any composition of triggers, be rows late, corrected or adjusted, or keys ahead."""
+    """Draw early results on any composition of triggers, be rows late, corrected or adjusted, or keys ahead.
+
+    Args:
+        random: Generator of random numbers.
+        windows: Windows that may be drawn.
+        draw: Function that draws a trigger; by default any composition.
+    """
     query = query_of(random, windows)
-    refinements: list[Any] = [Refinement.RETRACT]
+    refinements: list[Any] = [Refinement.RETRACT]  # the one that all windows take
     if isinstance(query.window, HoppingWindows):
-        refinements = [*Refinement, *([] if query.is_operator else [OtherThanBefore(), EverySecond()])]
+        refinements = list(Refinement)
+        if not query.is_operator:
+            refinements += [OtherThanBefore(), EverySecond()]
     refinement = random.choice(refinements)
-    if refinement is Refinement.DISCARD:
+    if refinement is Refinement.DISCARD:  # it takes no revisions
         query = replace(query, lifetimes=random.choice(("intervals", "points")))
-    trigger = random_trigger(random, depth=2) if draw is None else draw(random)
-    while query.is_operator and trigger.reads_results:
-        trigger = random_trigger(random, depth=2) if draw is None else draw(random)
+
+    draw_trigger = draw or partial(random_trigger, depth=2)
+    trigger = draw_trigger(random)
+    while query.is_operator and trigger.reads_results:  # an operator has rows, and no one result to read
+        trigger = draw_trigger(random)
+    query = replace(query, emit=EarlyEmission(trigger, refinement))
+
     late = random.choice((Lateness(), Lateness(), correct(6), ADJUST))
     progress = random.choice((Punctuated(), BY_KEY))
     if late is ADJUST and query.lifetimes in ("points", "samples"):
         query = replace(query, lifetimes="intervals")
-    query = replace(query, emit=EarlyEmission(trigger, refinement))
     age = random.choice((None, None, None, 3))
     if isinstance(query.window, CalendarWindows):
         return spread_over_calendar(_with_keys(random, query, _arriving_late(random, query)))
     if age is not None and refinement is Refinement.RETRACT and query.lifetimes != "samples":
-        query = replace(query, forget_keys_after=age)  # whose final results are compared alone
-        return _with_keys(random, query, _arriving_late(random, query))
-    query = replace(query, late=late, progress=progress)
+        query = replace(query, forget_keys_after=age)  # of such keys only the final results are compared
+    else:
+        query = replace(query, late=late, progress=progress)
     return _with_keys(random, query, _arriving_late(random, query))
 
 
 def early_where_events_cut(random: Random) -> Scenario:
     """Draw early results of windows that take the place of others: sessions, snapshots, and windows by rank."""
     windows: dict[str, WindowKind] = {f"gap {gap}": session(gap) for gap in (1, 2, 4, 9)}
-    windows |= {"snapshots": snapshot(), "counts": RANKED[random.choice(list(RANKED))]}
+    windows["snapshots"] = snapshot()
+    windows["counts"] = RANKED[random.choice(list(RANKED))]
     return early(random, windows, random.choice((counting, random_trigger)))
 
 
 def counting(random: Random) -> Trigger:
     """Draw a trigger that fires often enough for a difference in its state to show."""
-    return every_count(random.randint(2, 4)) if random.random() < 0.7 else every(random.randint(1, 20))
+    if random.random() < 0.7:
+        return every_count(random.randint(2, 4))
+    return every(random.randint(1, 20))
 
 
 def by_key(random: Random) -> Scenario:
     """Draw keys that punctuate themselves, whole, by one of their columns, or by ranges; some forget keys."""
     ages = (1, 3, 6, 14) if random.random() < 0.3 else (None,)
-    query = query_of(
-        random,
-        WINDOWS | GROWING | TRAILING | RANKED,
-        progress=BY_KEY,
-        keys=random.choice((1, 2)),
-        forget_keys_after=random.choice(ages),
-    )
-    query = replace(query, lifetimes="named") if query.lifetimes == "samples" and (ages[0] or query.keys > 1) else query
+    column_count = random.choice((1, 2))
+    age = random.choice(ages)
+    windows = WINDOWS | GROWING | TRAILING | RANKED
+    query = query_of(random, windows, progress=BY_KEY, keys=column_count, forget_keys_after=age)
+    if query.lifetimes == "samples" and (age is not None or column_count > 1):
+        query = replace(query, lifetimes="named")
     return _with_keys(random, query, _arriving_late(random, query))
 
 
@@ -174,22 +220,26 @@ def adjusted(random: Random) -> Scenario:
 
 def paced(random: Random) -> Scenario:
     """Draw a policy that derives the watermark of each stream from its rows, none of which is late by it."""
-    number = random.choice((1, 1, 2, 3))
-    is_union = number > 1 or random.random() < 0.5
-    query = _of_union(query_of(random)) if is_union else query_of(random)
-    streams = _streams(random, query, number)
+    stream_count = random.choice((1, 1, 2, 3))
+    is_union = stream_count > 1 or random.random() < 0.5
+    query = query_of(random)
+    if is_union:
+        query = _of_union(query)
+    streams = _streams(random, query, stream_count)
     delay = max(map(longest_delay, streams))
     disorder = max(map(greatest_disorder, streams))
-    policies = (
+    policies: list[ProgressPolicy] = [
         bounded_delay(delay),
         bounded_disorder(disorder),
         punctuate_every(rows=3, delay=delay),
         punctuate_every(span=5, delay=delay),
         Outvoted(delay, of=3),
-        *([ordered()] if not delay else []),
-    )
-    sources: Any = ((),) * number if is_union else ()
-    return as_it_comes(random, replace(query, progress=random.choice(policies), sources=sources), *streams)
+    ]
+    if delay == 0:
+        policies.append(ordered())
+    sources: tuple[Changes, ...] = ((),) * stream_count if is_union else ()
+    query = replace(query, progress=random.choice(policies), sources=sources)
+    return as_it_comes(random, query, *streams)
 
 
 def united(random: Random) -> Scenario:
@@ -197,13 +247,16 @@ def united(random: Random) -> Scenario:
     window = random.choice((tumbling(10), hopping(9, 6), hopping(12, 5), snapshot(), session(4)))
     modules = random.choice([*COLUMNAR.values(), *MERGED.values()])
     lifetimes: Lifetimes = random.choice(("named", "named", "intervals", "points"))
-    number = random.choice((1, 2, 3))
-    is_union = number > 1 or random.random() < 0.5
+    stream_count = random.choice((1, 2, 3))
+    is_union = stream_count > 1 or random.random() < 0.5
     query = Query(window, modules, lifetimes=lifetimes, changes=random.choice(CHANGES))
-    query = _of_union(query) if is_union else query
-    streams = _streams(random, query, number)
-    source_changes = tuple(random.choice(CHANGES[:8]) for _ in streams) if is_union else ()
-    return as_it_comes(random, replace(query, sources=source_changes), *streams)
+    if is_union:
+        query = _of_union(query)
+    streams = _streams(random, query, stream_count)
+    if is_union:
+        source_changes = tuple(random.choice(PLAIN_CHANGES) for _ in streams)
+        query = replace(query, sources=source_changes)
+    return as_it_comes(random, query, *streams)
 
 
 def of_inputs(random: Random) -> Scenario:
@@ -216,10 +269,12 @@ def of_inputs(random: Random) -> Scenario:
         lifetimes: Lifetimes = random.choice(("points", "intervals", "named"))
         emit = random.choice(list(EmitPolicy))
         query = Query(window, (module,), emit=emit, lifetimes=lifetimes, is_filtered=random.random() < 0.2)
-    query = replace(query, sources=((),) * 3)
-    streams = [
-        with_distinct_payloads(in_one_order(random, query, has_ties=query.has_order), place, 3) for place in range(3)
-    ]
+    stream_count = len(STREAMS)
+    query = replace(query, sources=((),) * stream_count)
+    streams: list[Script] = []
+    for place in range(stream_count):
+        stream = in_one_order(random, query, has_ties=query.has_order)
+        streams.append(with_distinct_payloads(stream, place, stream_count))
     return as_it_comes(random, query, *streams)
 
 
@@ -227,16 +282,20 @@ def shedding(random: Random) -> Scenario:
     """Draw keys that hold so many events and no more, over grids and over rows."""
     most = random.randint(1, 6)
     if random.random() < 0.3:
-        rows = random.randint(1, 3)
+        size = random.randint(1, 3)
         query = Query(
-            last(rows).trigger(random.randint(1, 2)), OF_ROWS["aggregate"], lifetimes="points", has_order=True
+            last(size).trigger(random.randint(1, 2)),
+            OF_ROWS["aggregate"],
+            lifetimes="points",
+            has_order=True,
+            most_held=most + size,  # the last rows are always held
         )
-        query = replace(query, most_held=most + rows)
-        return as_it_comes(random, query, _cut(random, stream_of(random, query, has_ties=True)))
-    lifetimes: Lifetimes = random.choice(("points", "intervals"))
-    window = random.choice((tumbling(10), hopping(10, 5), hopping(7, 3)))
-    query = Query(window, ANY["aggregate"], lifetimes=lifetimes, most_held=most)
-    return as_it_comes(random, query, _cut(random, stream_of(random, query, has_ties=True)))
+    else:
+        lifetimes: Lifetimes = random.choice(("points", "intervals"))
+        window = random.choice((tumbling(10), hopping(10, 5), hopping(7, 3)))
+        query = Query(window, ANY["aggregate"], lifetimes=lifetimes, most_held=most)
+    stream = stream_of(random, query, has_ties=True)
+    return as_it_comes(random, query, _shuffled_and_cut(random, stream))
 
 
 def joined(random: Random) -> Scenario:
@@ -272,22 +331,22 @@ def paired(random: Random) -> Scenario:
 def passed(random: Random) -> Scenario:
     """Draw events that are the results themselves: filtered, with other lifetimes, of a union, revised."""
     lifetimes: Lifetimes = random.choice(("named", "named", "retracted", "intervals", "points", "samples"))
-    is_plain = lifetimes in ("intervals", "points")
-    query = passing(
-        lifetimes,
-        is_eager=random.random() < 0.5,
-        changes=random.choice(LENGTHS) if is_plain and random.random() < 0.5 else (),
-        streams=random.choice((0, 0, 1, 2)) if lifetimes != "samples" else 0,
-        is_filtered=random.random() < 0.3,
-    )
+    is_eager = random.random() < 0.5
+    changes: Changes = ()
+    if lifetimes in ("intervals", "points") and random.random() < 0.5:
+        changes = random.choice(LENGTHS)
+    stream_count = 0  # it is no union
+    if lifetimes != "samples":
+        stream_count = random.choice((0, 0, 1, 2))
+    is_filtered = random.random() < 0.3
+    query = passing(lifetimes, is_eager=is_eager, changes=changes, streams=stream_count, is_filtered=is_filtered)
     return as_it_comes(random, query, *_arriving(random, query))
 
 
 def forgetting(random: Random) -> Scenario:
     """Draw keys that are forgotten after a while, and come again, over streams with much punctuation."""
-    query = query_of(
-        random, WINDOWS | GROWING | TRAILING | RANKED | CUSTOM_KINDS, forget_keys_after=random.choice((1, 3, 6, 14))
-    )
+    age = random.choice((1, 3, 6, 14))
+    query = query_of(random, WINDOWS | GROWING | TRAILING | RANKED | CUSTOM_KINDS, forget_keys_after=age)
     query = replace(query, is_filtered=random.random() < 0.2)
     if query.lifetimes == "samples":
         query = replace(query, lifetimes="named")
@@ -296,22 +355,36 @@ def forgetting(random: Random) -> Scenario:
 
 def _meeting(random: Random, join: Join, *, is_narrow: bool = False) -> Scenario:
     """Draw the streams of a join, in disorder; some sides are unions, or have other lifetimes."""
-    united = [0 if side == "samples" else random.choice((0, 0, 0, 1, 2)) for side in join.lifetimes]
-    keep = ("intervals", "points")
-    changes = [random.choice(LENGTHS) if side in keep and random.random() < 0.4 else () for side in join.lifetimes]
-    join = replace(join, united=(united[0], united[1]), changes=(changes[0], changes[1]))
+    left_lifetimes, right_lifetimes = join.lifetimes
+    united = (_united(random, left_lifetimes), _united(random, right_lifetimes))
+    changes = (_changes_of_lengths(random, left_lifetimes), _changes_of_lengths(random, right_lifetimes))
+    join = replace(join, united=united, changes=changes)
     join = replace(join, is_filtered=random.random() < 0.2, is_bare=random.random() < 0.1)
     return as_it_comes(random, join, *_arriving(random, join, is_narrow=is_narrow))
 
 
+def _united(random: Random, lifetimes: Lifetimes) -> int:
+    """Draw how many streams make a side of a join; 0 if it is no union, which most are not."""
+    if lifetimes == "samples":
+        return 0
+    return random.choice((0, 0, 0, 1, 2))
+
+
+def _changes_of_lengths(random: Random, lifetimes: Lifetimes) -> Changes:
+    """Draw changes of lifetimes for a side of a join; mostly there are none."""
+    if lifetimes in ("intervals", "points") and random.random() < 0.4:
+        return random.choice(LENGTHS)
+    return ()
+
+
 def _arriving(random: Random, join: Join, *, is_narrow: bool = False) -> list[Script]:
     """Draw the streams of a join, or of events that are results, in disorder, cut into micro-batches."""
-    streams = []
+    streams: list[Script] = []
     for side, name in join.places:
         seed = random.randrange(10**9)
         in_order = stream_of(random, join.sides[side], is_narrow=is_narrow)
         stream = until_closed(shuffle(in_order, seed, early_revisions=random.random() < 0.5))
-        stream = renumbered(stream, "abc".index(name), max(1, join.united[side]))
+        stream = renumbered(stream, STREAMS.index(name), max(1, join.united[side]))
         streams.append(split(stream, seed, cuts=random.choice((0.1, 0.4)), restarts=0))
     return streams
 
@@ -337,10 +410,12 @@ def _of_union(query: Query) -> Query:
     return replace(query, lifetimes=lasting.get(query.lifetimes, query.lifetimes))
 
 
-def _streams(random: Random, query: Query, number: int) -> list[Script]:
-    return [renumbered(in_one_order(random, query), place, number) for place in range(number)]
+def _streams(random: Random, query: Query, count: int) -> list[Script]:
+    """Draw the streams of a union, no two of which share an id."""
+    return [renumbered(in_one_order(random, query), place, count) for place in range(count)]
 
 
-def _cut(random: Random, stream: Script) -> Script:
+def _shuffled_and_cut(random: Random, stream: Script) -> Script:
+    """Return a stream in another legal order, cut into micro-batches."""
     seed = random.randrange(10**9)
     return split(until_closed(shuffle(stream, seed)), seed, cuts=random.choice((0.1, 0.4)), restarts=0)

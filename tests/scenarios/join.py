@@ -69,8 +69,9 @@ class Join:
     repeats_points = False
 
     def __str__(self) -> str:
+        left, right = self.lifetimes
         emitted = "eager" if self.is_eager else "final"
-        return f"{self.kind} join of {self.lifetimes[0]} and {self.lifetimes[1]} on {self.on}, {emitted}"
+        return f"{self.kind} join of {left} and {right} on {self.on}, {emitted}"
 
     @cached_property
     def sides(self) -> tuple[Query, Query]:
@@ -118,32 +119,32 @@ class Join:
 
     def plan(self, evaluator: str | None = None, buckets: int = 3) -> Plan:
         """Return the plan for an evaluator, or for the one that the planner chooses."""
-        names = ("left", "right")
-        inputs = tuple(replace(side.input, name=name) for side, name in zip(self.sides, names, strict=True))
-        columns = tuple(JoinedColumn(describe(int | None, name), side, 0) for side, name in enumerate(names))
-        join = JoinPlan(self.kind, columns[: 1 + self.has_pairs], self._condition)
+        left, right = self.sides
+        inputs = (replace(left.input, name="left"), replace(right.input, name="right"))
+        columns = [JoinedColumn(describe(int | None, "left"), 0, 0)]
+        if self.has_pairs:
+            columns.append(JoinedColumn(describe(int | None, "right"), 1, 0))
+        join = JoinPlan(self.kind, tuple(columns), self._condition)
         emit = EmitPolicy.EAGER if self.is_eager else EmitPolicy.FINAL
-        plain = self.sides[0].unchecked
         return checked_plan(
-            replace(plain, inputs=inputs, join=join, emit=emit, buckets=buckets, requested_evaluator=evaluator),
+            replace(
+                left.unchecked, inputs=inputs, join=join, emit=emit, buckets=buckets, requested_evaluator=evaluator
+            ),
             DECLARATIONS,
         )
 
     def task(self, plan: Plan) -> TaskPayload:
         """Return the task that travels to the workers."""
-        columns = tuple(
-            InputColumns(
-                (pa.int64(), *([pa.bool_()] * side.input.keeps_filtered)),
-                has_changes=True,
-                id=in_utc(self.ids) if side.has_ids else None,
-            )
-            for side in self.sides
-        )
+        columns: list[InputColumns] = []
+        for side in self.sides:
+            payload_types = (pa.int64(), pa.bool_()) if side.input.keeps_filtered else (pa.int64(),)
+            id_type = in_utc(self.ids) if side.has_ids else None
+            columns.append(InputColumns(payload_types, has_changes=True, id=id_type))
         results = schema_of((pa.string(),), plan.engine_columns, plan.outputs)
-        return TaskPayload(plan.for_workers(), plan_identity(plan), (pa.string(),), columns, results)
+        return TaskPayload(plan.for_workers(), plan_identity(plan), (pa.string(),), tuple(columns), results)
 
     def projected(self, rows: Sequence[dict[str, Any]]) -> pa.RecordBatch:
-        """Return rows of both streams as Spark unites them."""
+        """Return rows of both streams as Spark unites them: in one table, with the columns of either side."""
         tables: list[pa.Table] = []
         for place, side in enumerate(self.sides):
             side_rows = side.projected([row for row in rows if row["side"] == place])
@@ -159,6 +160,7 @@ class Join:
 
     @property
     def _condition(self) -> Any:
+        """The condition in the plan, which reads the payloads of both sides."""
         if self.on is None:
             return None
         join_condition = condition(self.on, left=("left",), right=("right",))

@@ -69,19 +69,22 @@ def changed(change: LifetimeChange, life: Life) -> Life | None:
     if isinstance(change, PointsAtEnd):
         return None if end == INFINITY else Life(end, end + 1, payload)
     assert isinstance(change, Align)
-    kind = change.windows
     furthest = 400 if end == INFINITY else max(400, end)
-    covered = [window for window in _windows(kind, furthest) if window.start < end and start < window.end]
-    new_end = covered[-1].end
-    if isinstance(change, ShareWindows):
-        new_end = min(window.start for window in _windows(kind, furthest + 1_000) if window.start > covered[-1].start)
-    return Life(covered[0].start, INFINITY if end == INFINITY else new_end, payload)
+    windows = _windows(change.windows, furthest + 1_000)
+    overlapped = [window for window in windows if window.start < min(end, furthest) and start < window.end]
+    first = overlapped[0]
+    last = overlapped[-1]
+    new_end = last.end
+    if isinstance(change, ShareWindows):  # up to the next window, so that events overlap if they share one
+        new_end = min(window.start for window in windows if window.start > last.start)
+    return Life(first.start, INFINITY if end == INFINITY else new_end, payload)
 
 
 def _windows(kind: WindowSpecification, furthest: int = 400) -> list[Window]:
-    """Return the windows of a grid from before the events of these streams on, up to a tick."""
+    """Return the windows of a grid that start before a tick, from before the events of these streams on."""
     assert isinstance(kind, HoppingWindows)
-    return [Window(first, first + kind.size) for first in range(kind.offset - 60 * kind.hop, furthest, kind.hop)]
+    starts = range(kind.offset - 60 * kind.hop, furthest, kind.hop)
+    return [Window(start, start + kind.size) for start in starts]
 
 
 def watermark(changes: Sequence[LifetimeChange], tick: int, *, event_ends_move: bool) -> int:
@@ -107,38 +110,48 @@ def random_lives(random: Random, count: int, *, are_revised: bool) -> list[tuple
     events: list[tuple[Life | None, list[Row]]] = []
     for id in range(count):
         start = random.randint(-20, 60)
-        ends = [random.choice([INFINITY, start + random.randint(1, 30), start + random.randint(1, 5)])]
-        rows = [Row("insert", id, start, _end(ends[0]), None, id)]
-        for _ in range(random.choice([0, 0, 1, 2, 3]) if are_revised else 0):
-            ends.append(start + random.randint(1, 40))
-            rows.append(Row("revise", id, start, _end(ends[-2]), ends[-1], id))
+        end = random.choice([INFINITY, start + random.randint(1, 30), start + random.randint(1, 5)])
+        rows = [Row("insert", id, start, _end(end), payload=id)]
+        revision_count = random.choice([0, 0, 1, 2, 3]) if are_revised else 0
+        for _ in range(revision_count):
+            new_end = start + random.randint(1, 40)
+            rows.append(Row("revise", id, start, _end(end), new_end, payload=id))
+            end = new_end
         is_deleted = are_revised and random.random() < 0.2
         if is_deleted:
-            rows.append(Row("retract", id, start, _end(ends[-1]), None, id))
-        events.append((None if is_deleted else Life(start, ends[-1], id), rows))
+            rows.append(Row("retract", id, start, _end(end), payload=id))
+        events.append((None if is_deleted else Life(start, end, id), rows))
     return events
 
 
 def random_stream(random: Random, rows: Sequence[Sequence[Row]]) -> Iterator[list[Row]]:
-    """Yield the rows of events in any order, in micro-batches with legal punctuation after each."""
-    order = list(chain.from_iterable(rows))
-    random.shuffle(order)
-    while order:
+    """Yield the rows of events in any order, in micro-batches with legal punctuation after each.
+
+    Args:
+        random: Generator of random numbers.
+        rows: The rows of each event.
+    """
+    all_rows = list(chain.from_iterable(rows))
+    waiting_rows = [*all_rows]
+    random.shuffle(waiting_rows)
+    while waiting_rows:
         size = random.randint(1, 6)
-        batch = order[:size]
-        order = order[size:]
-        unfinished = {row.id for row in order}
-        of_unfinished = [row for row in chain.from_iterable(rows) if row.id in unfinished]
-        bound = min(map(_sync_time, of_unfinished), default=200)
+        batch = waiting_rows[:size]
+        waiting_rows = waiting_rows[size:]
+        # Of an event with rows that have not come, all rows bound the watermark: a revision may come before its event.
+        unfinished_ids = {row.id for row in waiting_rows}
+        bound = min((_sync_time(row) for row in all_rows if row.id in unfinished_ids), default=200)
         yield [*batch, Row("punctuate", start=min(bound, random.randint(-40, 200)))]
     yield [Row("punctuate", start=200)]
 
 
 def _end(end: int) -> int | None:
+    """Return an end as a row has it: null if there is none."""
     return None if end == INFINITY else end
 
 
 def _sync_time(row: Row) -> int:
+    """Return the first tick at which a row changes the axis."""
     assert row.start is not None
     if row.change != "revise":
         return row.start

@@ -93,9 +93,11 @@ def link_batches(flows: Sequence[Flow], seed: int) -> Iterator[LinkBatch]:
         disorder = random.choice((band_disorder, block_disorder))
         script = disorder(Script((*changes, Punctuation(INFINITY))), 2 * MINUTE, random.randrange(99))
         waiting_batches[link] = list(split(script, seed).batches())
+
     pace = {link: random.choice((1, 5)) for link in waiting_batches}
     while waiting_batches:
-        (link,) = random.choices(list(waiting_batches), [pace[link] for link in waiting_batches])
+        links = list(waiting_batches)
+        (link,) = random.choices(links, weights=[pace[waiting_link] for waiting_link in links])
         batch = waiting_batches[link].pop(0)
         watermark = EARLIEST if batch.punctuation is None else batch.punctuation
         yield LinkBatch(link, [step.change.event.payload for step in batch.changes], watermark)
@@ -104,9 +106,14 @@ def link_batches(flows: Sequence[Flow], seed: int) -> Iterator[LinkBatch]:
 
 
 def meet(flows: Sequence[Flow], sides: tuple[Side, Side], seed: int) -> Iterator[tuple[list[Pair], int]]:
-    """Yield the pairs of each micro-batch of a join, and its output watermark.
+    """Join the packets of two sides; yield the pairs that each micro-batch emits, and its output watermark.
 
     All evaluators that can run the join do, and have to agree.
+
+    Args:
+        flows: The packets of all links.
+        sides: The left and the right input.
+        seed: Seed of the order in which packets arrive.
     """
     left, right = sides
     join = Join(
@@ -123,31 +130,32 @@ def meet(flows: Sequence[Flow], sides: tuple[Side, Side], seed: int) -> Iterator
     for link, link_flows, watermark in link_batches(flows, seed):
         steps: list[tuple[Hashable, Insertion[Any]]] = []
         for flow in link_flows:
-            number = flows.index(flow)
-            steps.append((side_of_link[link].key(flow), Insertion(number, Event.point(flow.at, number))))
+            number = flows.index(flow)  # the payload, so that pairs can be found again
+            key = side_of_link[link].key(flow)
+            steps.append((key, Insertion(number, Event.point(flow.at, number))))
         batches = [Batch(())] * len(links)
         batches[links.index(link)] = batch_of(steps, watermark, keys)
-        outputs = [_insertions(run, batches) for run in runs]
-        assert all(output == outputs[0] for output in outputs)
-        pairs = [Pair(flows[first], flows[second], at) for (first, second), at in outputs[0].elements()]
+        output, *outputs_of_others = [_inserted(run, batches) for run in runs]
+        assert all(output == output_of_other for output_of_other in outputs_of_others)
+        pairs = [Pair(flows[left_number], flows[right_number], at) for (left_number, right_number), at in output]
         yield pairs, min(runs[0].output_watermarks.values())
     assert all(run.last["events_held"] == 0 for run in runs)
 
 
-def _insertions(run: Run, batches: Sequence[Batch]) -> Counter[tuple[tuple[Any, ...], int]]:
-    """Process a micro-batch, which refuses no row, and return the values and starts of the rows that it inserts."""
+def _inserted(run: Run, batches: Sequence[Batch]) -> list[tuple[tuple[Any, ...], int]]:
+    """Process a micro-batch, which refuses no row; return the values and starts of the rows that it inserts, sorted."""
     run.process(Arrival(tuple(batches)))
     assert not run.refused
-    return Counter((row.values, row.lifetime[0]) for row in run.inserted.elements())
+    return sorted((row.values, row.lifetime[0]) for row in run.inserted.elements())
 
 
 def batch_of(steps: Sequence[tuple[Hashable, Insertion[Any]]], watermark: int, keys: dict[str, Hashable]) -> Batch:
-    """Return a micro-batch of one stream.
+    """Return a micro-batch of one stream, in which keys are text.
 
     Args:
         steps: Keys and changes.
         watermark: Watermark after them.
-        keys: Keys by the text that stands for them in the batch; those of the steps are added.
+        keys: Keys by their text; those of the steps are added.
     """
     for key, _ in steps:
         keys[str(key)] = key
@@ -168,12 +176,14 @@ def count(
     query = Query(window, (Count(),), lifetimes="points", sources=((),) * len(links))
     run = Run(query, query.plan(buckets=1), NO_MISHAPS)
     keys = dict[str, Hashable]()
-    rows = Counter[tuple[Any, ...]]()
+    counts = Counter[tuple[Any, ...]]()
     for points, link, watermark in keyed_batches:
         batches = [Batch(())] * max(1, len(links))
         steps = [(key, Insertion(None, Event.point(time, 1))) for key, time in points]
         batches[links.index(link)] = batch_of(steps, watermark, keys)
         run.process(Arrival(tuple(batches)))
         assert not run.refused
-        rows.update((keys[str(row.key)], row.window[0], *row.values) for row in run.inserted.elements())
-    return rows
+        for row in run.inserted.elements():
+            start, _ = row.window
+            counts[keys[str(row.key)], start, *row.values] += 1
+    return counts

@@ -73,15 +73,17 @@ def check_job(scenario: Scenario) -> None:
 def _check_scenario(scenario: Scenario, run: TableRun, evaluator: str, random: Random) -> None:
     """Compare the results over tables with the reference, and the refused rows with those of a micro-batch."""
     query = scenario.query
-    # The watermark before the end says how far windows go that have no end of their own.
+    end_of_streams = Arrival((CLOSED,) * len(scenario.scripts))
+
+    # Tables have all rows of their streams, some also the last watermark before the end: it says how far windows go
+    # that have no end of their own.
     has_watermark = False
     if isinstance(query, Query) and isinstance(query.progress, Punctuated):
         has_watermark = not isinstance(query.emit, EarlyEmission) and random.random() < 0.5
     arrival = as_one_arrival(scenario.scripts, is_closed=not has_watermark)
     if query.has_clock and random.random() < 0.5:
         arrival = replace(arrival, clock=random.randint(0, 40))
-    # A static input is one batch after which nothing is held, so nothing is shed.
-    static_query = query if isinstance(query, Join) else replace(query, most_held=None)
+    static_query = _static(query)
     expected_output = static_query.expected if isinstance(static_query, Join) else ExpectedOutput(static_query)
 
     illegal_rows: list[dict[str, Any]] = []
@@ -93,16 +95,18 @@ def _check_scenario(scenario: Scenario, run: TableRun, evaluator: str, random: R
     if has_watermark:
         assert isinstance(expected_output, ExpectedOutput)
         expected_output.reference_input.add(arrival)
-        arrival = Arrival(tuple(CLOSED for _ in scenario.scripts))
-    expected_output.check(arrival, run)
+        expected_output.check(end_of_streams, run)
+    else:
+        expected_output.check(arrival, run)
     if is_refused_otherwise(query):
         return
+
     reference_input = expected_output.reference_input
-    refused = Counter({"late": reference_input.late, "shed": reference_input.shed})
-    refused["rejected"] = len(illegal_rows) + reference_input.unknown + reference_input.replaced
-    assert run.counts == +refused, f"refused: {run.counts}, not {refused}"
+    expected_counts = Counter({"late": reference_input.late, "shed": reference_input.shed})
+    expected_counts["rejected"] = len(illegal_rows) + reference_input.unknown + reference_input.replaced
+    assert run.counts == +expected_counts, f"refused: {run.counts}, not {expected_counts}"
     batch_run = BatchRun(static_query, evaluator, rows_by_stream)
-    batch_run.process(Arrival(tuple(CLOSED for _ in scenario.scripts)))
+    batch_run.process(end_of_streams)
     assert_same_rows(_refused_rows(run), _refused_rows(batch_run))
 
 
@@ -112,11 +116,17 @@ def _check_hostile(scenario: Hostile, run: TableRun, evaluator: str) -> None:
         return
     rows_by_stream = scenario.rows_by_stream(run)
     run.process_rows(rows_by_stream)
-    static_query = run.query if isinstance(run.query, Join) else replace(run.query, most_held=None)
-    batch_run = BatchRun(static_query, evaluator, rows_by_stream)
-    batch_run.process(Arrival(tuple(CLOSED for _ in rows_by_stream)))
+    batch_run = BatchRun(_static(run.query), evaluator, rows_by_stream)
+    batch_run.process(Arrival((CLOSED,) * len(rows_by_stream)))
     assert_same_rows(_refused_rows(run), _refused_rows(batch_run))
     assert_same_rows(run.output, batch_run.output)
+
+
+def _static(query: Query | Join) -> Query | Join:
+    """Return a query as it is evaluated over tables: in one batch after which nothing is held, so nothing is shed."""
+    if isinstance(query, Join):
+        return query
+    return replace(query, most_held=None)
 
 
 def _refused_rows(run: Run) -> Counter[tuple[Any, ...]]:

@@ -47,7 +47,7 @@ def passing(
 
 @dataclass(frozen=True)
 class Passing(Join):
-    """Events of one input, which are the results; the right side of the join is not there."""
+    """Events of one input, which are the results: an anti join whose right side is not there."""
 
     def __str__(self) -> str:
         emitted = "eager" if self.is_eager else "final"
@@ -100,6 +100,7 @@ class Passed(ExpectedJoinOutput):
     query: Passing
 
     def _expected_rows(self) -> Counter[Row]:
+        """Return the live output: all events if it is eager, otherwise those that are final."""
         expected = Counter[Row]()
         for key, events in self._events(0).items():
             for event in events:

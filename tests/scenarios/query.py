@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from operator import itemgetter
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import pyarrow as pa
 
@@ -51,6 +51,20 @@ from tests.scenarios.remembered import remembered
 Lifetimes = Literal["points", "intervals", "named", "retracted", "samples"]
 """Points and intervals that nothing can refer to; events with ids, which are revised, and points with ids, which may be
 retracted; samples until the next one."""
+
+
+class ProjectedColumn(NamedTuple):
+    """A column of the projection.
+
+    Attributes:
+        name: Name that the column has for the engine: `k0` is the first key, `i0` the first column of payloads.
+        field: Name of its values in a row of a scenario.
+        type: Type of its values.
+    """
+
+    name: str
+    field: str
+    type: pa.DataType
 
 
 @dataclass(frozen=True)
@@ -129,8 +143,9 @@ class Query:
 
     @property
     def longest(self) -> int:
-        """A length that no window on a grid of its own reaches."""
-        return 10**9 if any(isinstance(window, CalendarWindows) for window in self.named.values()) else 200
+        """A length that none of its windows has, if they lie on a grid or a calendar."""
+        has_calendar = any(isinstance(window, CalendarWindows) for window in self.named.values())
+        return 10**9 if has_calendar else 200  # ticks of a calendar are seconds
 
     @property
     def rows(self) -> RowWindows | None:
@@ -139,8 +154,9 @@ class Query:
 
     @property
     def places(self) -> Sequence[tuple[int, str]]:
-        """The side of each stream, which is the only one, and its name in the union that the input may be."""
-        return [(0, name) for name in self._source_names or "a"]
+        """The place of each stream: its side, which is 0 for all, and its name in the union that the input may be."""
+        names = self._source_names or ("a",)
+        return [(0, name) for name in names]
 
     @property
     def reads_streams(self) -> bool:
@@ -159,7 +175,7 @@ class Query:
 
     @property
     def keeps(self) -> Callable[[Any], bool]:
-        """The filter of payloads."""
+        """The filter of payloads, true for those of events that the query reads."""
         return PAYLOAD["is_kept"].value_of if self.is_filtered else _everything
 
     @property
@@ -210,20 +226,22 @@ class Query:
 
     def reference_query(self, window: WindowSpecification) -> WindowedQuery:
         """Return the query over one of its windows, as the reference reads it."""
-        follows_rows = isinstance(window, RowWindows | Unwindowed)
-        computations: list[Computation] = []
-        for module in self.oracles or self.modules:
-            if self.rows:
-                payload: Callable[[Any], Any] = itemgetter("x")
-            elif self.reads_streams:
-                payload = as_input
-            else:
-                payload = _unchanged
-            accepts = is_of_both if self.reads_streams else _accepts(module, of_rows=self.rows is not None)
-            computations.append(Computation(module if follows_rows else remembered(module), payload, accepts))
+        # The payload of an event is its number in the script; where windows follow rows, it is the columns of the row.
+        read_payload: Callable[[Any], Any] = _unchanged
+        if self.rows:
+            read_payload = itemgetter("x")
+        elif self.reads_streams:
+            read_payload = as_input
         order: Callable[[Any], Any] | None = None
         if self.has_order:
             order = itemgetter("order") if self.rows else _in_order
+
+        sees_whole_windows = not isinstance(window, RowWindows | Unwindowed)
+        computations: list[Computation] = []
+        for module in self.oracles or self.modules:
+            accepts = is_of_both if self.reads_streams else _accepts(module, of_rows=self.rows is not None)
+            called_module = remembered(module) if sees_whole_windows else module
+            computations.append(Computation(called_module, read_payload, accepts))
         return WindowedQuery(
             window,
             computations,
@@ -284,23 +302,24 @@ class Query:
 
     def task(self, plan: Plan) -> TaskPayload:
         """Return the task that travels to the workers."""
+        payload_types = list(self._types)
+        if plan.input.keeps_filtered:
+            payload_types.append(pa.bool_())
+        id_type = in_utc(self.ids) if self.has_ids else None
+        evicted_schema: pa.Schema | None = None
+        if plan.evicted:
+            evicted_schema = schema_of(self._keys, plan.engine_columns_of_evicted, plan.evicted)
         return TaskPayload(
             plan=plan.for_workers(),
             identity=plan_identity(plan),
             keys=self._keys,
-            columns=(
-                InputColumns(
-                    (*self._types, *([pa.bool_()] * plan.input.keeps_filtered)),
-                    has_changes=True,
-                    id=in_utc(self.ids) if self.has_ids else None,
-                ),
-            ),
+            columns=(InputColumns(tuple(payload_types), has_changes=True, id=id_type),),
             results=schema_of(self._keys, plan.engine_columns, plan.outputs),
-            evicted=schema_of(self._keys, plan.engine_columns_of_evicted, plan.evicted) if plan.evicted else None,
+            evicted=evicted_schema,
         )
 
     def projected(self, rows: Sequence[dict[str, Any]]) -> pa.RecordBatch:
-        """Return rows as the projection of the query has them.
+        """Return rows under the names and types that the backend's projection gives to their columns.
 
         Args:
             rows: Rows with their keys, changes, times and payloads.
@@ -312,44 +331,54 @@ class Query:
         for row in rows:
             payload = row["payload"]
             full_row = {**row, "id": id_of(row.get("id"), self.ids)}
-            full_rows.append(full_row | columns_of(payload, payload_names) | self._lengths(payload))
+            full_row |= columns_of(payload, payload_names)
+            full_row |= self._lengths(payload)
+            full_rows.append(full_row)
 
         columns: dict[str, pa.Array] = {}
-
-        def add(column: str, field: str, data_type: pa.DataType) -> None:
-            columns[column] = pa.array([row.get(field) for row in full_rows], data_type)
-
-        add("change", "change", pa.string())
-        add("start", "start", pa.int64())
-        for place, data_type in enumerate(self._keys):
-            add(f"k{place}", f"key{place or ''}", data_type)
-        for name in self._columns.ranges:
-            add(name, name, self._keys[int(name[-1])])
-        for column in self.input.length_columns:
-            add(column.name, column.name, pa.int64())
-        if self.signals:
-            add("signal", "signal", pa.string())
-        if self.sources:
-            add("source", "source", pa.string())
-        if self.has_ids:
-            add("id", "id", self.ids)
-            add("new_end", "new_end", pa.int64())
-        if self.lifetimes in ("intervals", "named"):
-            add("end", "end", pa.int64())
-        if self.is_filtered:
-            add("kept", "is_kept", PAYLOAD["is_kept"].type)
-        for place, name in enumerate(self.payload):
-            add(f"i{place}", name, PAYLOAD[name].type)
+        for column in self._projection:
+            columns[column.name] = pa.array([row.get(column.field) for row in full_rows], column.type)
         return pa.record_batch(columns)
 
     @cached_property
+    def _projection(self) -> list[ProjectedColumn]:
+        """The columns of the projection."""
+        columns = [ProjectedColumn("change", "change", pa.string()), ProjectedColumn("start", "start", pa.int64())]
+        for place, data_type in enumerate(self._keys):
+            columns.append(ProjectedColumn(f"k{place}", f"key{place or ''}", data_type))
+        for name in self._columns.ranges:
+            key_type = self._keys[int(name[-1])]
+            columns.append(ProjectedColumn(name, name, key_type))
+        for length in self.input.length_columns:
+            columns.append(ProjectedColumn(length.name, length.name, pa.int64()))
+        if self.signals:
+            columns.append(ProjectedColumn("signal", "signal", pa.string()))
+        if self.sources:
+            columns.append(ProjectedColumn("source", "source", pa.string()))
+        if self.has_ids:
+            columns.append(ProjectedColumn("id", "id", self.ids))
+            columns.append(ProjectedColumn("new_end", "new_end", pa.int64()))
+        if self.lifetimes in ("intervals", "named"):
+            columns.append(ProjectedColumn("end", "end", pa.int64()))
+        if self.is_filtered:
+            columns.append(ProjectedColumn("kept", "is_kept", PAYLOAD["is_kept"].type))
+        for place, name in enumerate(self.payload):
+            columns.append(ProjectedColumn(f"i{place}", name, PAYLOAD[name].type))
+        return columns
+
+    @cached_property
     def payload(self) -> tuple[str, ...]:
-        """The columns that its modules, windows and triggers read."""
-        order = ("order",) if self._order is not None else ()
-        windows = self.rows.reads if self.rows else ()
-        inputs = ("stream", "left", "right") if self.reads_streams else ()
-        trigger = self.emit.trigger.reads if isinstance(self.emit, EarlyEmission) else ()
-        return ("x", *order, *windows, *trigger, *inputs)
+        """The names of the columns that its modules, windows and triggers read."""
+        names = ["x"]
+        if self._order is not None:
+            names.append("order")
+        if self.rows:
+            names += self.rows.reads
+        if isinstance(self.emit, EarlyEmission):
+            names += self.emit.trigger.reads
+        if self.reads_streams:
+            names += ["stream", "left", "right"]
+        return tuple(names)
 
     def _lengths(self, payload: Any) -> dict[str, Any]:
         """Return the lengths in a row, by which lifetimes change."""
@@ -368,6 +397,7 @@ class Query:
 
     @property
     def _order(self) -> int | None:
+        """The place of the order among the columns of payloads."""
         return 1 if self.has_order else None
 
     @property
@@ -397,25 +427,46 @@ class Query:
         module = self.modules[place]
         output = RESULT if place == 0 else f"m{place}"
         if module.is_operator:
-            output = ""
-        if self.reads_streams:
-            place_of = self.payload.index
-            sources = {"left": STREAMS[:1], "right": STREAMS[1:2]}
-            columns = {name: [describe(int, name)] for name in sources}
-            return plan_several(
-                output, type(module), {}, sources, columns, place_of("stream"), lambda name, *_: place_of(name)
-            )
-        payload = describe(int | None, "x")
-        bound = bind_inputs(type(module), [payload])
-        fields: list[Field] = []
-        for field in bound.reads:
-            is_variable = isinstance(field.type, Variable)
-            fields.append(Field(field.name, payload.type, field.is_nullable) if is_variable else field)
-        form = module.columnar_form(fields[0]) if hasattr(module, "columnar_form") else None
-        select = bound.selector((0,))
-        return ModulePlan(
-            output, module, {}, (0,), bound.reads, select, bound.result, form, tuple(fields), evicted=bound.evicted
+            output = ""  # it has columns of its own
+        return self._plan_of_streams(module, output) if self.reads_streams else _plan_of_payload(module, output)
+
+    def _plan_of_streams(self, module: Module, output: str) -> ModulePlan:
+        """Return the plan of a module that reads the first stream of the union as its left one, the second as right."""
+        place_of = self.payload.index
+        sources = {"left": STREAMS[:1], "right": STREAMS[1:2]}
+        columns = {name: [describe(int, name)] for name in sources}
+        return plan_several(
+            output,
+            type(module),
+            parameters={},
+            sources=sources,
+            columns=columns,
+            source_place=place_of("stream"),
+            place_of=lambda name, *_: place_of(name),
         )
+
+
+def _plan_of_payload(module: Module, output: str) -> ModulePlan:
+    """Return the plan of a module that reads the payload, a nullable integer; a type variable becomes that."""
+    payload = describe(int | None, "x")
+    bound = bind_inputs(type(module), [payload])
+    bound_fields: list[Field] = []
+    for field in bound.reads:
+        is_variable = isinstance(field.type, Variable)
+        bound_fields.append(Field(field.name, payload.type, field.is_nullable) if is_variable else field)
+    form = module.columnar_form(bound_fields[0]) if hasattr(module, "columnar_form") else None
+    return ModulePlan(
+        output=output,
+        module=module,
+        parameters={},
+        columns=(0,),
+        reads=bound.reads,
+        select=bound.selector((0,)),
+        result=bound.result,
+        form=form,
+        bound_reads=tuple(bound_fields),
+        evicted=bound.evicted,
+    )
 
 
 _DEFAULTS: Final[Mapping[str, object]] = {
@@ -430,6 +481,7 @@ _DEFAULTS: Final[Mapping[str, object]] = {
 
 
 def _accepts(module: Module, *, of_rows: bool) -> Callable[[Any], bool]:
+    """Return the condition on payloads that a module reads: all, or those that are not null."""
     if module.input_field().is_nullable:
         return _everything
     return _has_x if of_rows else _present
@@ -452,6 +504,7 @@ def _has_x(payload: Any) -> bool:
 
 
 def _in_order(payload: Any) -> Any:
+    """Return a list that sorts as the payload does, null first."""
     return [] if payload is None else [payload]
 
 

@@ -30,14 +30,20 @@ SIGNALS = ("bell", "dusk")
 
 
 def random_trigger(random: Random, depth: int = 3) -> Trigger:
-    """Return a composition up to a depth."""
+    """Draw a composition of triggers, nested up to a depth."""
     if depth == 0 or random.random() < 0.25:
         return random_plain_trigger(random)
     parts = [random_trigger(random, depth - 1) for _ in range(random.randint(1, 3))]
     kind = random.randrange(5)
-    if kind < 3:
-        return (all_of, any_of, each)[kind](*parts)
-    return repeat(parts[0]) if kind == 3 else until(parts[0], random_trigger(random, depth - 1))
+    if kind == 0:
+        return all_of(*parts)
+    if kind == 1:
+        return any_of(*parts)
+    if kind == 2:
+        return each(*parts)
+    if kind == 3:
+        return repeat(parts[0])
+    return until(parts[0], random_trigger(random, depth - 1))
 
 
 def random_plain_trigger(random: Random) -> Trigger:
@@ -60,16 +66,17 @@ def random_plain_trigger(random: Random) -> Trigger:
 
 
 def random_views(random: Random, window: Window) -> list[TriggerView]:
-    """Return a random history of a window, which begins with its first members."""
+    """Draw a history of a window, which begins with its first members."""
     clock = random.choice([EARLIEST, random.randint(0, 50)])
     max_event_time = window.start
     views: list[TriggerView] = []
     for place in range(random.randint(1, 25)):
-        arrivals = random.choice([0, 0, 1, 2, 5]) if place else random.randint(1, 3)
+        is_first = place == 0
+        arrivals = random.randint(1, 3) if is_first else random.choice([0, 0, 1, 2, 5])
         if random.random() < 0.5:
             clock = max(0, clock) + random.randint(0, 20)
         max_event_time += random.choice([0, 0, 1, 3])
-        rows = [random.randint(-9, 9) for _ in range(arrivals)]
+        payloads = [random.randint(-9, 9) for _ in range(arrivals)]
         views.append(
             TriggerView(
                 max_event_time=max_event_time,
@@ -77,7 +84,10 @@ def random_views(random: Random, window: Window) -> list[TriggerView]:
                 arrivals=arrivals,
                 newest=random.randrange(window.start, window.end) if arrivals else EARLIEST,
                 signals=frozenset(signal for signal in SIGNALS if random.random() < 0.05),
-                values={"x > 5": [x > 5 for x in rows], "x < -5": [x < -5 if x else None for x in rows]},
+                values={
+                    "x > 5": [x > 5 for x in payloads],
+                    "x < -5": [None if x == 0 else x < -5 for x in payloads],
+                },
                 results={RESULT: "x" * random.randint(0, 14)},
             )
         )

@@ -26,7 +26,7 @@ Histories = Mapping[Hashable, Sequence[Event[Any]]]
 """The events of each key."""
 
 NamedEvents = Sequence[tuple[Hashable, Event[Any]]]
-"""Events, each with what names it."""
+"""Events, each with its name among those of its key: its id and its start."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,12 @@ class Arrival:
 class ReferenceProgress:
     """How complete the input of a query is: the whole of it, and single keys that are ahead.
 
-    There are four kinds of watermark. A stream *reports* up to where its rows are complete, by punctuation or by the
-    policy of the query. The *stream watermark* is that of its events, after the changes of lifetimes of this stream.
-    The *input watermark* is the least of these, after the changes of lifetimes of the whole query. *Key watermarks* are
-    ahead of it.
+    There are four kinds of watermark, each made of the one before:
+
+    1. A stream *reports* up to where its rows are complete, by punctuation or by the policy of the query.
+    2. The *stream watermark* is that of its events, after the changes of lifetimes of this stream.
+    3. The *input watermark* is the least of these, after the changes of lifetimes of the whole query.
+    4. A *key watermark* is ahead of the input watermark, where keys punctuate themselves.
 
     Attributes:
         input: The progress of the whole input.
@@ -78,20 +80,30 @@ class ReferenceProgress:
             self._advance_stream(stream, batch)
         input_watermark = self._after_changes(min(self._stream_watermarks))
 
-        punctuation_times = [input_watermark, *map(self._after_changes, self._stream_watermarks)]
+        watermarks = [input_watermark, *map(self._after_changes, self._stream_watermarks)]
         for batch in accepted:
             for punctuation in batch.of_keys:
                 self._advance_keys(punctuation)
-                punctuation_times.append(punctuation.time)
+                watermarks.append(punctuation.time)
 
-        reported = None if input_watermark == EARLIEST else input_watermark
-        of_rows = progress_of(query.first, Batch(tuple(self._changes_of(arrival)), reported))
-        horizon = of_rows.horizon
-        for time in map(query.punctuation_time, punctuation_times):
+        # The horizon lies past all rows, and all punctuation but the end of the stream.
+        changes = tuple(self._changes_of(arrival))
+        rows_progress = progress_of(
+            query.first, Batch(changes, None if input_watermark == EARLIEST else input_watermark)
+        )
+        horizon = rows_progress.horizon
+        for time in map(query.punctuation_time, watermarks):
             if time != INFINITY:
                 horizon = max(horizon, time)
-        newest = self._newest(of_rows.newest, input_watermark)
-        self.input = self.input.advance(Progress(self._closing_time(input_watermark), horizon, newest, arrival.clock))
+
+        self.input = self.input.advance(
+            Progress(
+                watermark=self._closing_time(input_watermark),
+                horizon=horizon,
+                newest=self._newest(rows_progress.newest, input_watermark),
+                clock=arrival.clock,
+            )
+        )
 
     def of_pattern(self, pattern: Hashable) -> Progress:
         """Return the progress that the punctuation of a key, or of a pattern of keys, implies."""
@@ -110,11 +122,13 @@ class ReferenceProgress:
                 progress = progress.advance(pattern_progress)
         if progress.watermark < INFINITY:
             return progress
-        if self._query.rows and self.input.watermark < INFINITY:
+
+        has_ended_alone = self.input.watermark < INFINITY
+        if self._query.rows and has_ended_alone:
             progress = progress._replace(horizon=self._end_of_rows(key, changes))
         if not self._of_patterns:
             return progress
-        # A key that has ended does not see times that come later.
+        # A key that has ended does not see times that come later: its progress stays what it was first.
         return self._of_ended_keys.setdefault(key, progress)
 
     def _end_of_rows(self, key: Hashable, changes: Sequence[Insertion[Any] | Revision[Any]]) -> int:
@@ -128,6 +142,7 @@ class ReferenceProgress:
         return horizon
 
     def _advance_stream(self, stream: int, batch: Batch) -> None:
+        """Advance the watermark of a stream by what its micro-batch reports."""
         query = self._query
         source_changes = query.sources[stream] if query.sources else ()
         stream_watermark = watermark(source_changes, self._reported(stream, batch), event_ends_move=query.has_ids)
@@ -146,6 +161,7 @@ class ReferenceProgress:
         return implied(policy, None, self._inserted_rows[stream])
 
     def _advance_keys(self, punctuation: KeyPunctuation) -> None:
+        """Advance the progress of a key or a pattern of keys; one that ends them names no time."""
         pattern = punctuation.key
         time = punctuation.time
         if time != INFINITY:
@@ -218,13 +234,16 @@ class ReferenceInput:
                 self.history.add(step)
         self._progress.add(arrival, accepted)
 
+        # The history is told the watermarks, so that it knows which waiting changes are illegal by now. Where lifetimes
+        # are changed, its times are others than those of the progress.
         changes_lifetimes = bool(self._query.changes) or any(self._query.sources)
-        if not changes_lifetimes:  # otherwise the history has other times than the progress
+        if not changes_lifetimes:
             self.history.add(Punctuation(self.progress.watermark))
             for batch in accepted:
                 for punctuation in batch.of_keys:
                     key_watermark = self._progress.of_pattern(punctuation.key).watermark
                     self.history.add(KeyPunctuation(punctuation.key, key_watermark))
+
         if self._query.most_held is not None:
             for key, events in self._held.items():
                 self._held[key] = [event for event in events if self._is_held(event, events)]
@@ -285,29 +304,30 @@ class ReferenceInput:
 
     @property
     def named_events(self) -> Mapping[Hashable, NamedEvents]:
-        """The events of each key as in `events`, each with what names it."""
+        """The events of each key as in `events`, each with its name."""
         query = self._query
         columns = ("x", "order", *query.rows.reads) if query.rows else ()
         events_by_key: dict[Hashable, list[tuple[Hashable, Event[Any]]]] = {}
         for key, changes in self.history.accepted.items():
-            events: NamedEvents = list(fold(changes).items())
+            named_events: NamedEvents = list(fold(changes).items())
             if query.lifetimes == "samples":
-                events = lasting_samples(events, query)
+                named_events = lasting_samples(named_events, query)
             events_by_key[key] = []
-            for id, event in events:
+            for name, event in named_events:
                 if not query.keeps(event.payload):
                     continue
                 payload = columns_of(event.payload, columns) if columns else event.payload
-                for seen_event in changed_events(self._lifetime_changes(id), event):
-                    events_by_key[key].append((id, replace(seen_event, payload=payload)))
+                for seen_event in changed_events(self._lifetime_changes(name), event):
+                    events_by_key[key].append((name, replace(seen_event, payload=payload)))
         return events_by_key
 
-    def _lifetime_changes(self, id: Any) -> tuple[LifetimeChange, ...]:
+    def _lifetime_changes(self, name: Any) -> tuple[LifetimeChange, ...]:
         """Return the changes of the lifetime of an event: those of its stream, and of the query."""
         query = self._query
         if not query.sources:
             return query.changes
-        return (*query.sources[stream_of(id, len(query.sources))], *query.changes)
+        stream = stream_of(name, len(query.sources))
+        return (*query.sources[stream], *query.changes)
 
     def _accepted(self, batch: Batch) -> Batch:
         """Leave out rejected rows; late insertions start at the watermark of their key, if they are adjusted."""
@@ -334,44 +354,55 @@ class ReferenceInput:
         return adjusted
 
     def _with_room(self, changes: Sequence[KeyedChange], most_held: int) -> list[KeyedChange]:
-        """Shed the insertions for which a key has no room: of those that come together the latest."""
-        accepted: list[KeyedChange] = []
+        """Return the insertions for which keys have room, and count the others as shed.
+
+        Of those that come together for a key, the earliest have room.
+        """
+        with_room: list[KeyedChange] = []
         for key in {step.key for step in changes}:
-            held = self._held.setdefault(key, [])
+            held_events = self._held.setdefault(key, [])
             key_changes = [step for step in changes if step.key == key]
-            key_changes.sort(key=_order_of_arrival)
-            room = max(0, most_held - len(held))
+            key_changes.sort(key=_order_in_batch)
+            room = max(0, most_held - len(held_events))
             for step in key_changes[:room]:
-                accepted.append(step)
-                held.append(step.change.event)
-        changes_with_room = [step for step in changes if step in accepted]
-        self.shed += len(changes) - len(changes_with_room)
-        return changes_with_room
+                with_room.append(step)
+                held_events.append(step.change.event)
+        accepted = [step for step in changes if step in with_room]  # in the order of the stream
+        self.shed += len(changes) - len(accepted)
+        return accepted
 
     def _is_held(self, event: Event[Any], events: Sequence[Event[Any]]) -> bool:
-        """True if an open window has an event: one of a grid, or a window of the last rows."""
+        """True if an open window has an event.
+
+        Args:
+            event: The event.
+            events: The events that its key has held so far, itself among them.
+        """
         window = self._query.first
         input_watermark = self.progress.watermark
         if isinstance(window, HoppingWindows):
             last_start = (event.end - 1 - window.offset) // window.hop * window.hop + window.offset
             return last_start + window.size > input_watermark
+
+        # Windows of the last rows: those after the watermark are not in order yet, and of the others the last are held.
         if input_watermark == INFINITY:
             return False
-        started = [started_event for started_event in events if started_event.start < input_watermark]
-        started.sort(key=lambda started_event: started_event.start)
-        last_rows = started[-window.evicts.size :]  # type: ignore[attr-defined]
-        return event.start >= input_watermark or event in last_rows
+        if event.start >= input_watermark:
+            return True
+        passed_events = [passed for passed in events if passed.start < input_watermark]
+        passed_events.sort(key=lambda passed: passed.start)
+        return event in passed_events[-window.evicts.size :]  # type: ignore[attr-defined]
 
 
-def stream_of(id: Any, count: int) -> int:
-    """Return the place of an event's stream, by its name among the events of its key.
+def stream_of(name: Any, count: int) -> int:
+    """Return the place of an event's stream, where `renumbered` has given each stream ids of its own.
 
     Args:
-        id: The name of the event.
+        name: The name of the event: its id, or its id and its start.
         count: The number of streams.
     """
-    number = id[0] if isinstance(id, tuple) else id
-    return int(number) % count
+    id = name[0] if isinstance(name, tuple) else name
+    return int(id) % count
 
 
 def lasting_samples(samples: NamedEvents, query: Query) -> NamedEvents:
@@ -385,30 +416,37 @@ def lasting_samples(samples: NamedEvents, query: Query) -> NamedEvents:
         value = event.payload if query.keeps(event.payload) else None
         return _rank(order), _rank(value)
 
-    holding: dict[int, tuple[Hashable, Event[Any]]] = {}
-    for id, event in samples:
-        previous = holding.get(event.start)
-        if previous is None or rank(event) > rank(previous[1]):
-            holding[event.start] = (id, event)
+    holding: dict[int, tuple[Hashable, Event[Any]]] = {}  # by start
+    for name, event in samples:
+        _, best_event = holding.get(event.start, (None, None))
+        if best_event is None or rank(event) > rank(best_event):
+            holding[event.start] = (name, event)
     starts = sorted(holding)
     lasting: list[tuple[Hashable, Event[Any]]] = []
     for start, end in zip(starts, [*starts[1:], INFINITY], strict=True):
-        id, event = holding[start]
-        lasting.append((id, replace(event, end=end)))
+        name, event = holding[start]
+        lasting.append((name, replace(event, end=end)))
     return lasting
 
 
 def replaced_samples(histories: Iterable[NamedEvents], query: Query) -> int:
-    """Return how many samples that the filter lets in another one of their time replaces."""
+    """Return how many samples are replaced by another one of their time; the filter lets them in.
+
+    Args:
+        histories: The samples of each key.
+        query: The query.
+    """
     count = 0
     for samples in histories:
-        holding = {id for id, _ in lasting_samples(samples, query)}
-        count += len([id for id, event in samples if id not in holding and query.keeps(event.payload)])
+        holding_names = {name for name, _ in lasting_samples(samples, query)}
+        for name, event in samples:
+            if name not in holding_names and query.keeps(event.payload):
+                count += 1
     return count
 
 
-def _order_of_arrival(step: KeyedChange) -> tuple[Any, ...]:
-    """Return the sort key of changes that come together."""
+def _order_in_batch(step: KeyedChange) -> tuple[Any, ...]:
+    """Return the sort key by which the changes that come together have room: their times, then the payload."""
     event = step.change.event
     return event.start, event.end, _rank(event.payload)
 
@@ -419,22 +457,24 @@ def _rank(number: int | None) -> tuple[bool, int]:
 
 
 def last_end(window: WindowSpecification, tick: int) -> int:
-    """Return the last end of a window that a watermark has reached, if events are members of what they overlap."""
+    """Return the last end of a window that a watermark has reached; the watermark itself where ends lie on no grid."""
     if tick in (EARLIEST, INFINITY):
         return tick
     if isinstance(window, CumulateWindows | LandmarkWindows):
         start = window.offset if isinstance(window, CumulateWindows) else window.since
         return tick - (tick - start) % window.step
     if window.reach:
-        return tick
+        return tick  # events stay members after the end of a window, so it does not close there
     if isinstance(window, CalendarWindows):
-        longest = (window.size + window.hop) * (1 if window.unit == "day" else 31) * 86_400
-        windows = reference.windows(window, [Event(tick - 2 * longest, tick + 1, None)], tick + 1)
+        # The windows of an event that surely overlaps a whole one, in seconds.
+        days = (window.size + window.hop) * (1 if window.unit == "day" else 31)
+        long_event = Event(tick - 2 * days * 86_400, tick + 1, None)
+        windows = reference.windows(window, [long_event], tick + 1)
         return max(cut.end for cut in windows if cut.end <= tick)
-    if not isinstance(window, HoppingWindows):
-        return tick
-    first_end = window.offset + window.size
-    return tick - (tick - first_end) % window.hop
+    if isinstance(window, HoppingWindows):
+        first_end = window.offset + window.size
+        return tick - (tick - first_end) % window.hop
+    return tick
 
 
 def changed_events(changes: Sequence[LifetimeChange], event: Event[Any]) -> Iterator[Event[Any]]:
@@ -447,7 +487,7 @@ def changed_events(changes: Sequence[LifetimeChange], event: Event[Any]) -> Iter
 
 
 def _insertions_under(changes: Sequence[LifetimeChange], step: KeyedChange) -> Iterator[KeyedChange]:
-    """Yield an insertion for each lifetime that a change tells of, after changes of lifetimes."""
+    """Yield an insertion for each lifetime in a change, the one so far and the new one, after changes of lifetimes."""
     change = step.change
     ends = [change.event.end]
     if isinstance(change, Revision) and not change.is_retraction:

@@ -32,13 +32,13 @@ class Remembered:
         return getattr(self._module, name)
 
     def compute_result(self, members: Sequence[Any], *window: Window) -> Any:
-        """Return the module's result; rows as a list."""
-        call = (repr(members), window)  # by their text, in which 0, 0.0 and -0.0 differ
-        if call not in self._results:
+        """Return the module's result, rows of an operator as a list; a window is given if the module sees windows."""
+        arguments = (repr(members), window)  # by their text, in which 0, 0.0 and -0.0 differ
+        if arguments not in self._results:
             if len(self._results) == _MOST_RESULTS:
                 self._results.clear()
-            self._results[call] = self._compute(members, *window)
-        return self._results[call]
+            self._results[arguments] = self._compute(members, *window)
+        return self._results[arguments]
 
     def _compute(self, members: Sequence[Any], *window: Window) -> Any:
         state: Any = members

@@ -62,7 +62,15 @@ class Mishaps:
 
 
 class Row(NamedTuple):
-    """A row of an output; `further_columns` are those that are neither times nor values."""
+    """A row of an output.
+
+    Attributes:
+        key: Key.
+        window: Start and end of the window; of a result without one, those of the lifetime.
+        lifetime: Start and end of the lifetime.
+        values: Values of the modules, each `comparable`.
+        further_columns: Values of columns that are neither times nor of modules, such as the name of the window.
+    """
 
     key: Hashable
     window: tuple[int, int]
@@ -83,7 +91,7 @@ class CrashError(Exception):
 
 
 class DyingCells(MemoryCells):
-    """Cells of a process that dies after a number of writes."""
+    """Cells of a process that dies after a number of writes; those that it was given stay as they are."""
 
     def __init__(self, cells: Mapping[str, bytes], writes: int) -> None:
         super().__init__()
@@ -242,8 +250,11 @@ class Run:
 
     def bucket_of(self, key: Hashable) -> int:
         """Return the place of a key's bucket."""
-        keys = [pa.array([part], kind) for part, kind in zip(key_columns(key).values(), self.task.keys, strict=True)]
-        return int(buckets_of(keys, 1, len(self.task.buckets))[0])
+        key_arrays: list[pa.Array] = []
+        for part, data_type in zip(key_columns(key).values(), self.task.keys, strict=True):
+            key_arrays.append(pa.array([part], data_type))
+        (bucket,) = buckets_of(key_arrays, 1, len(self.task.buckets))
+        return int(bucket)
 
     def _control_rows(self, arrival: Arrival) -> Iterator[dict[str, Any]]:
         """Yield the rows that are no events: punctuation of streams and of keys, clock readings, and signals."""
@@ -256,8 +267,9 @@ class Run:
                     yield row | key_columns(punctuation.key) | {"change": "punctuate_key"}
                 else:
                     yield row | key_range_columns(punctuation) | {"change": "punctuate_keys"}
-            has_punctuation_row = isinstance(self.query.progress, Punctuated) or batch.punctuation == INFINITY
-            if batch.punctuation is not None and has_punctuation_row:
+            # Where a policy derives the watermark from rows, the end of the stream alone is punctuated.
+            reads_punctuation = isinstance(self.query.progress, Punctuated) or batch.punctuation == INFINITY
+            if batch.punctuation is not None and reads_punctuation:
                 yield punctuation_row(punctuation_time(batch.punctuation), *place)
         if arrival.clock != EARLIEST:
             yield punctuation_row(arrival.clock) | {"change": "clock"}
@@ -266,12 +278,12 @@ class Run:
 
     def _rows(self, changes: Sequence[KeyedChange], stream: int) -> Iterator[ProjectedRow]:
         """Yield the changes of a stream in a micro-batch as rows of the projection."""
-        change_counts = Counter((step.key, step.change.id, step.change.event.start) for step in changes)
+        changes_of_event = Counter(map(_event_of, changes))
         for step in changes:
             row = self._row(step, stream)
-            is_single = change_counts[step.key, step.change.id, step.change.event.start] == 1
-            if row["change"] != "insert" and is_single and self._random.random() < self._mishaps.blind:
-                row["end"] = None
+            may_be_blind = row["change"] != "insert" and changes_of_event[_event_of(step)] == 1
+            if may_be_blind and self._random.random() < self._mishaps.blind:
+                row["end"] = None  # it names no expected end
             yield row
 
     def _row(self, step: KeyedChange, stream: int) -> dict[str, Any]:
@@ -294,8 +306,9 @@ class Run:
         return distribute(self.task, batches)
 
     def _crash(self, bucket: int, rows: Sequence[ProjectedRow]) -> None:
-        """Evaluate a micro-batch of which nothing is committed."""
-        cells = DyingCells(self.cells[bucket].cells, self._random.choice((0, 1, 2, 1_000)))
+        """Evaluate a micro-batch in a process that dies at its first writes, or after all; nothing is committed."""
+        writes = self._random.choice((0, 1, 2, 1_000))
+        cells = DyingCells(self.cells[bucket].cells, writes)
         try:
             list(run_bucket(self.task, bucket, cells, collect(rows, len(self.task.inputs))))
         except CrashError:
@@ -324,15 +337,18 @@ class Run:
         return self._emit(emitted_changes, output_watermark)
 
     def _emit(self, changes: Sequence[dict[str, Any]], output_watermark: int) -> set[KeyWindow]:
-        """Apply the changes that a bucket emits, and return their keys and windows.
+        """Apply the changes that a bucket emits in a micro-batch, and return their keys and windows.
 
         Args:
             changes: Changes of the output.
             output_watermark: Output watermark of the bucket before them.
+
+        Raises:
+            AssertionError: A change is illegal, or a row is taken back and emitted again.
         """
         changed_windows = set[KeyWindow]()
-        lost_rows = Counter[Row]()
-        gained_rows = Counter[Row]()
+        removed_rows = Counter[Row]()
+        added_rows = Counter[Row]()
         for change in changes:
             self.output_changes.append(change)
             row = self._result(change)
@@ -342,29 +358,48 @@ class Run:
             if kind == "insert":
                 self.inserted[row] += 1
             else:
-                lost_rows[row] += 1
+                removed_rows[row] += 1
             if kind != "retract":
-                gained_rows[changed_row] += 1
-        assert not lost_rows & gained_rows, f"lost and gained again: {lost_rows & gained_rows}"
+                added_rows[changed_row] += 1
+        removed_and_added = removed_rows & added_rows
+        assert not removed_and_added, f"removed and added again: {removed_and_added}"
         return changed_windows
 
     def _refuse(self, stream: str, row: Mapping[str, Any]) -> None:
-        """Add a row of a side output, whose message has its lateness, unless the input had ended."""
-        late_by = row["late_by"]
+        """Count a row of a side output.
+
+        Raises:
+            AssertionError: The row says how late it is and is not late, or its message says nothing of that.
+        """
+        late_by = row["late_by"]  # null for other reasons, and for a row that came after the end of the input
         message_has_lateness = "behind the watermark" in row["message"]
         assert message_has_lateness == (late_by is not None), f"{late_by} late, with the message {row['message']!r}"
         assert late_by is None or (late_by > 0 and row["reason"] == "late"), f"{row} is not late"
         self.refused[stream, row["reason"], late_by, row["row"]] += 1
 
     def _apply(self, change: Mapping[str, Any], row: Row, kind: str, output_watermark: int) -> Row:
-        """Apply a change to the live output, and return the row as it is then."""
+        """Apply a change to the live output.
+
+        Args:
+            change: Change, as a row of the output's table.
+            row: Row that it inserts, revises or retracts.
+            kind: `insert`, `revise` or `retract`.
+            output_watermark: Output watermark before the change, behind which nothing may change any more.
+
+        Returns:
+            The row after the change: with its new end if it was revised, otherwise as it is.
+
+        Raises:
+            AssertionError: The change is illegal.
+        """
         start, end = row.lifetime
         new_end = change.get("new_end")
         if new_end is None:
             new_end = INFINITY
         sync_time = min(end, new_end) if kind == "revise" else start
         assert sync_time >= output_watermark, f"{change} lies before the output watermark {output_watermark}"
-        if "event_id" not in change:
+
+        if "event_id" not in change:  # then the output has insertions alone
             self._rows_without_id[row] += 1
             return row
         id = (row.key, change["event_id"])
@@ -373,42 +408,50 @@ class Run:
             self._used_ids.add(id)
             self._live_by_id[id] = row
             return row
+
         assert self._live_by_id.get(id) == row, f"{change} changes {self._live_by_id.get(id)}"
         del self._live_by_id[id]
-        if kind == "revise":
-            assert start < new_end, f"{change} is empty"
-            window = row.window if "window" in change else (start, new_end)
-            row = row._replace(window=window, lifetime=(start, new_end))
-            self._live_by_id[id] = row
-        return row
+        if kind == "retract":
+            return row
+        assert start < new_end, f"{change} is empty"
+        window = row.window if "window" in change else (start, new_end)
+        revised_row = row._replace(window=window, lifetime=(start, new_end))
+        self._live_by_id[id] = revised_row
+        return revised_row
 
     def _result(self, row: Mapping[str, Any]) -> Row:
         """Return a row of an output's table as a `Row`."""
-        roles = {
-            "key",
-            "key1",
-            "window",
-            "lifetime",
-            "change",
-            "event_id",
-            "new_end",
-            "partition",
-            "ends_window",
-        }
-        outputs = dict.fromkeys(part.name for part in (*self.task.plan.outputs, *self.task.plan.evicted))
         lifetime = extent(row["lifetime"] if "lifetime" in row else row["window"])
         window = extent(row["window"]) if "window" in row else lifetime
+        key = (row["key"], row["key1"]) if "key1" in row else row["key"]
+
+        plan = self.task.plan
+        module_columns = dict.fromkeys(output.name for output in (*plan.outputs, *plan.evicted))
+        values = tuple(comparable(row[name]) for name in module_columns if name in row)
         further_columns: list[Any] = []
         for name, value in row.items():
-            if name not in roles and name not in outputs:
+            if name not in _COLUMNS_WITH_ROLES and name not in module_columns:
                 further_columns.append(value)
-        values = tuple(comparable(row[name]) for name in outputs if name in row)
-        key = (row["key"], row["key1"]) if "key1" in row else row["key"]
         return Row(key, window, lifetime, values, tuple(further_columns))
 
 
+_COLUMNS_WITH_ROLES: Final = frozenset(
+    {"key", "key1", "window", "lifetime", "change", "event_id", "new_end", "partition", "ends_window"}
+)
+"""Columns of a result that a `Row` has elsewhere, or leaves out; all others are values or further columns."""
+
+
+def _event_of(step: KeyedChange) -> tuple[Hashable, Hashable, int]:
+    """Return what names the event of a change: its key, its id and its start."""
+    return step.key, step.change.id, step.change.event.start
+
+
 def _rows_in_window(output: Counter[Row], key: Hashable, window: tuple[int, int]) -> Counter[Row]:
-    return Counter({row: count for row, count in output.items() if (row.key, row.window) == (key, window)})
+    rows = Counter[Row]()
+    for row, count in output.items():
+        if (row.key, row.window) == (key, window):
+            rows[row] = count
+    return rows
 
 
 def punctuation_row(time: int, side: int = 0, source: str | None = None) -> dict[str, Any]:
@@ -420,12 +463,18 @@ def punctuation_row(time: int, side: int = 0, source: str | None = None) -> dict
 
 
 def key_columns(key: Any) -> dict[str, Any]:
-    """Return the columns of a key."""
-    return dict(zip(("key", "key1"), key, strict=True)) if isinstance(key, tuple) else {"key": key}
+    """Return the columns of a key, which is a pair where a query has two of them."""
+    if not isinstance(key, tuple):
+        return {"key": key}
+    first, second = key
+    return {"key": first, "key1": second}
 
 
 def key_range_columns(punctuation: KeyPunctuation) -> dict[str, Any]:
-    """Return the columns of a pattern of keys: a value or a range for each of the columns, or neither."""
+    """Return the columns of a pattern of keys.
+
+    A part of it is a value of a column, a range of its values, or `...` for all of them, which then is in no column.
+    """
     columns: dict[str, Any] = {}
     parts: Any = punctuation.key
     for place, part in enumerate(parts):
@@ -459,7 +508,7 @@ def assert_same_rows(output: Counter[Any], expected: Counter[Any]) -> None:
 
 
 def comparable(value: Any) -> Any:
-    """Return a value of a result that equals itself and can be counted."""
+    """Return a value of a result as one that equals itself, as NaN does not, and can be counted, as a list cannot."""
     if isinstance(value, Mapping):
         return tuple(map(comparable, value.values()))
     if is_dataclass(value) and not isinstance(value, type):

@@ -68,17 +68,18 @@ class Scenario:
             AssertionError: An evaluator differs, or its output is not as it must be.
         """
         for evaluator in self.query.evaluators:
-            arriving = self.arriving
+            streams = self.arriving
             try:
-                self._run_evaluator(evaluator, arriving)
+                self._run_evaluator(evaluator, streams)
             except Exception as error:
+                # One stream after the other is made as small as it can be while the evaluator still fails alike.
                 tries = itertools.count()
-                for place in range(len(arriving)):
-                    fails = partial(self._fails, evaluator, type(error), tries, arriving, place)
-                    arriving = _with_stream_at(arriving, place, smallest_failing(arriving[place], fails))
+                for place in range(len(streams)):
+                    fails = partial(self._fails, evaluator, type(error), tries, streams, place)
+                    streams = _with_stream_at(streams, place, smallest_failing(streams[place], fails))
                 print(f"\n{self.query}\nevaluator {evaluator}, {self.mishaps}\nthe smallest streams that fail:")
-                print(*arriving, sep="\n")
-                self._run_evaluator(evaluator, arriving)
+                print(*streams, sep="\n")
+                self._run_evaluator(evaluator, streams)  # raises the error of these
                 pytest.fail("it fails only now and then")
 
     def run(self) -> list[str]:
@@ -115,33 +116,35 @@ class Scenario:
         mishaps = self.mishaps
         if mishaps.disorder:
             stream = until_closed(shuffle(stream, mishaps.seed, early_revisions=mishaps.seed % 3 > 0))
-        return stream if mishaps.cuts is None else split(stream, mishaps.seed, cuts=mishaps.cuts, restarts=0)
+        if mishaps.cuts is not None:
+            stream = split(stream, mishaps.seed, cuts=mishaps.cuts, restarts=0)
+        return stream
 
     def _fails(
         self,
         evaluator: str,
-        kind: type[Exception],
+        error_type: type[Exception],
         tries: Iterator[int],
-        arriving: tuple[Script, ...],
+        streams: tuple[Script, ...],
         place: int,
-        stream: Script,
+        smaller_stream: Script,
     ) -> bool:
-        """True if an evaluator fails in the same way with another stream in the place of one; False after many tries.
+        """True if an evaluator fails in the same way with a smaller stream; False after many tries.
 
         Args:
             evaluator: The evaluator.
-            kind: The type of the error.
+            error_type: The type of the error.
             tries: Counter of the tries so far.
-            arriving: The streams as they arrive.
+            streams: The streams as they arrive.
             place: The place of the stream that is replaced.
-            stream: The stream that replaces it.
+            smaller_stream: The stream that replaces it.
         """
         if next(tries) > MOST_TRIES:
             return False
         try:
-            self._run_evaluator(evaluator, _with_stream_at(arriving, place, stream))
+            self._run_evaluator(evaluator, _with_stream_at(streams, place, smaller_stream))
         except Exception as error:
-            return type(error) is kind
+            return type(error) is error_type
         return False
 
     def _run_evaluator(self, evaluator: str, streams: tuple[Script, ...]) -> None:
@@ -150,12 +153,14 @@ class Scenario:
     def check_run(self, run: Run, streams: tuple[Script, ...]) -> None:
         """Process the micro-batches of streams, and compare the output of a run with the reference after each.
 
+        Clock readings, signals and illegal rows are drawn for each micro-batch, as the query and the mishaps ask.
+
         Raises:
             AssertionError: The output is not as it must be.
         """
         query = self.query
         random = Random(self.mishaps.seed)
-        illegal = Counter[str]()
+        illegal_counts = Counter[str]()  # by the output that must have the rows
         expected_output = query.expected if isinstance(query, Join) else ExpectedOutput(query)
         clock = EARLIEST
         for batches in itertools.zip_longest(*(stream.batches() for stream in streams), fillvalue=Batch(())):
@@ -165,25 +170,38 @@ class Scenario:
             illegal_rows: list[dict[str, Any]] = []
             if random.random() < self.mishaps.illegal:
                 for output, row in self.illegal_rows(random, run, expected_output):
-                    illegal[output] += 1
+                    illegal_counts[output] += 1
                     illegal_rows.append(row)
             arrival = Arrival(batches, clock, signals)
             run.process(arrival, illegal_rows)
             expected_output.check(arrival, run)
+        self._check_end(run, expected_output, illegal_counts)
 
+    def _check_end(
+        self, run: Run, expected_output: ExpectedOutput | ExpectedJoinOutput, illegal_counts: Counter[str]
+    ) -> None:
+        """Compare what became of all rows with the reference, and check that a closed stream leaves no state.
+
+        Args:
+            run: The run, after its last micro-batch.
+            expected_output: The expected output; its input counts what the history makes illegal.
+            illegal_counts: Numbers of illegal rows that were added, by the output that must have them.
+        """
         reference_input = expected_output.reference_input
         counts = run.counts
-        expected_late = illegal["late"] + reference_input.late
-        assert counts["late"] == expected_late, f"late: {counts}, not {illegal}, {reference_input.late}"
+        expected_late = illegal_counts["late"] + reference_input.late
+        assert counts["late"] == expected_late, f"late: {counts}, not {illegal_counts}, {reference_input.late}"
         assert counts["shed"] == reference_input.shed, f"shed: {counts}, not {reference_input.shed}"
+
         refused = counts["late"] + counts["shed"] + counts["rejected"]
-        expected_refused = illegal.total() + reference_input.late + reference_input.shed
+        expected_refused = illegal_counts.total() + reference_input.late + reference_input.shed
         expected_refused += reference_input.unknown + reference_input.replaced
         illegal_by_history = f"{reference_input.unknown} of unknown events and {reference_input.replaced} replaced"
-        assert refused == expected_refused, f"refused: {counts}, not {illegal}, {illegal_by_history}"
+        assert refused == expected_refused, f"refused: {counts}, not {illegal_counts}, {illegal_by_history}"
+
         if reference_input.progress.watermark == INFINITY:
             assert run.is_empty, "state is left of a stream that is closed"
-        if not reference_input.is_waiting and not query.repeats_points:
+        if not reference_input.is_waiting and not self.query.repeats_points:
             accounted = counts["accepted"] + counts["filtered"] + refused
             assert accounted == counts["sent"], f"vanished: {counts}"
 
@@ -192,30 +210,37 @@ class Scenario:
     ) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield rows that must be refused, each with the output that has it; none of them moves the watermark."""
         query = self.query
-        watermark = expected_output.reference_input.progress.watermark
         assert isinstance(query, Query)
         assert isinstance(expected_output, ExpectedOutput)
+        reference_input = expected_output.reference_input
+
+        # A row with a column that makes no sense. Such ids are above those of all events.
         row = run.row(random.choice(("a", "b", None)), 10**6 + run.counts["sent"], 0, 1, 1)
         wrong_columns: list[dict[str, Any]] = [
             {"start": None},
             {"change": "grow"},
-            {"start": 2**62},
+            {"start": 2**62},  # beyond the axis
             {"start": -(2**62)},
         ]
         if query.lifetimes in ("intervals", "named"):
-            wrong_columns += [{"end": 0}, {"end": -1}]
+            wrong_columns += [{"end": 0}, {"end": -1}]  # not after its start
         if query.has_ids:
             wrong_columns += [{"id": None}, {"change": "revise", "new_end": None}]
         yield "rejected", row | random.choice(wrong_columns)
+
+        # A row that is late.
+        watermark = reference_input.progress.watermark
         if -(2**61) < watermark < INFINITY:
             # Where output changes at the ends of windows alone, a row is late if one of its windows is complete.
             far = query.longest if steps_of(query.plan()) else 0
             start = watermark - far - random.randint(1, 9)
             yield "late", row | {"start": start, "end": start + 1, "id": 2 * 10**6 + run.counts["sent"]}
-        settled = list(expected_output.reference_input.settled_events()) if query.lifetimes == "named" else []
-        if settled:
-            key, id, start = random.choice(settled)
-            progress = expected_output.reference_input.progress_of(key)
+
+        # A revision that is not late itself, of an event that no legal change reaches any more.
+        settled_events = list(reference_input.settled_events()) if query.lifetimes == "named" else []
+        if settled_events:
+            key, id, start = random.choice(settled_events)
+            progress = reference_input.progress_of(key)
             reach = max(window.reach for window in query.named.values())
             ends = range(progress.watermark, progress.horizon - reach + 1)  # later ones would move the horizon
             if ends:

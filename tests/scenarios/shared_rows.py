@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, count
+from math import ceil
 from random import Random
 from typing import Any, Final, NamedTuple
 
@@ -54,10 +55,12 @@ class StreamQuery(NamedTuple):
         return self.condition is None or self.condition(row)
 
 
-_CHANGED: Final = {"start": "since", "end": "until", "id": "id", "change": "what", "new_end": "now", "i0": "x"}
+_CHANGE_COLUMNS: Final = {"start": "since", "end": "until", "id": "id", "change": "what", "new_end": "now", "i0": "x"}
+"""The names that the first query gives to the columns of changes, by those of its projection."""
+
 QUERIES: Final = (
     StreamQuery(
-        task_of(names={"k0": "line", **_CHANGED}, has_ids=True, has_changes=True, buckets=4),
+        task_of(names={"k0": "line", **_CHANGE_COLUMNS}, has_ids=True, has_changes=True, buckets=4),
         {"k0": "line", "start": "start", "end": "end", "id": "id", "change": "change", "new_end": "new_end", "i0": "x"},
     ),
     StreamQuery(
@@ -165,7 +168,7 @@ class Together:
         """
         map_output: list[dict[str, Any]] = []
         for task_rows in tasks:
-            size = -(-len(task_rows) // pieces) or 1
+            size = max(1, ceil(len(task_rows) / pieces))
             batches = [shared_rows(task_rows[start : start + size]) for start in range(0, len(task_rows), size)]
             for batch in distribute_to_all(TASKS, OWN_COLUMNS, batches):
                 map_output += batch.to_pylist()
@@ -185,32 +188,33 @@ class Together:
 def random_stream(random: Random, batches: int = 5) -> list[list[Row]]:
     """Draw micro-batches of insertions, revisions, retractions, bad and late rows, punctuation; closed at last."""
     stream: list[list[Row]] = []
-    living: list[Row] = []
+    live_events: list[Row] = []
     watermark = 0
-    number = 0
+    ids = count(1)
     for _ in range(batches):
         rows: list[Row] = []
         for _ in range(random.randint(0, 8)):
             start = max(0, watermark + random.randint(-3, 12))
-            number += 1
-            inserted = Row(
-                random.choice(["insert"] * 9 + ["delete"]),
+            new_row = Row(
+                random.choice(["insert"] * 9 + ["delete"]),  # nothing is called `delete`
                 random.choice(["a", "b", None]),
                 random.choice(["n", "s", "w"]),
-                number,
+                next(ids),
                 start,
                 start + random.randint(1, 9),
                 x=random.randint(0, 9),
             )
-            rows.append(inserted)
-            if inserted.change == "insert":
-                living.append(inserted)
-        for event in random.sample(living, min(2, len(living))):
-            living.remove(event)
+            rows.append(new_row)
+            if new_row.change == "insert":
+                live_events.append(new_row)
+
+        for event in random.sample(live_events, min(2, len(live_events))):
+            live_events.remove(event)
             kind = random.choice(["revise", "retract"])
             start = event.start or 0
             new_end = random.randint(start, max(30, start + 9)) + 1
             rows.append(event._replace(change=kind, x=None, new_end=new_end))
+
         watermark += random.randint(0, 8)
         rows.append(Row("punctuate", start=watermark))
         random.shuffle(rows)
@@ -229,25 +233,28 @@ def check_one_pass(seed: int, batches: int = 5) -> int:
     random = Random(seed)
     alone = [Alone(query) for query in QUERIES]
     together = Together()
-    results = 0
-    uncounted = [0] * len(QUERIES)
+    result_count = 0
+    rows_read = [0] * len(QUERIES)  # by the place of the query
+    rows_counted = [0] * len(QUERIES)
     for rows in random_stream(random, batches):
         task_count = random.randint(1, 3)
         tasks = [rows[task::task_count] for task in range(task_count)]
         outputs = [run.process(tasks) for run in alone]
         assert together.process(tasks, pieces=random.randint(1, 3)) == outputs
         together = Together(together.cells)
+
         event_rows = [row for row in rows if row.change not in ("punctuate", "close")]
         for place, query_outputs in enumerate(outputs):
-            uncounted[place] += len(query_rows(QUERIES[place], event_rows))
-            for stream, count, _ in chain.from_iterable(query_outputs.values()):
+            rows_read[place] += len(query_rows(QUERIES[place], event_rows))
+            for stream, row_count, _ in chain.from_iterable(query_outputs.values()):
                 if stream in COUNTED:
-                    uncounted[place] -= count
+                    rows_counted[place] += row_count
                 elif stream == "results":
-                    results += count
-    assert uncounted == [0] * len(QUERIES), "each row counts once, and nothing waits any more"
+                    result_count += row_count
+    assert rows_counted == rows_read, "each row counts once, and nothing waits any more"
+
     for run, payload in zip(alone, TASKS, strict=True):
         for place, bucket in enumerate(payload.buckets):
             assert together.cells[bucket].cells.keys() == run.cells[place].cells.keys()
     assert len(together.cells) == sum(len(payload.buckets) for payload in TASKS)
-    return results
+    return result_count

@@ -40,28 +40,37 @@ SMALL_LIMITS: Final[Mapping[str, object]] = {
 
 @cache
 def limits_in_engine() -> tuple[tuple[str, object], ...]:
-    """Return the places of the limits in the engine, each with its small value."""
-    names = (module.name for module in walk_packages(muntin_engine.__path__, "muntin_engine."))
+    """Return the dotted names of the limits in the engine, each with its small value.
+
+    Raises:
+        AssertionError: No module has a limit of this name any more.
+    """
     rooms = ("muntin_engine.evaluators", "muntin_engine.state", "muntin_engine.tasks", "muntin_engine.wire")
-    modules = [import_module(name) for name in names if name.startswith(rooms)]
-    places: list[tuple[str, object]] = []
+    limits: list[tuple[str, object]] = []
     missing_names = set(SMALL_LIMITS)
-    for module in modules:
+    for module_info in walk_packages(muntin_engine.__path__, "muntin_engine."):
+        if not module_info.name.startswith(rooms):
+            continue
+        module = import_module(module_info.name)
         for name, value in SMALL_LIMITS.items():
             if name in vars(module):
-                places.append((f"{module.__name__}.{name}", value))
+                limits.append((f"{module.__name__}.{name}", value))
                 missing_names.discard(name)
     assert not missing_names, f"the engine has other limits now, and no {missing_names}"
-    return tuple(places)
+    return tuple(limits)
 
 
 @contextmanager
 def with_small_limits(seed: int) -> Iterator[None]:
-    """Use small limits for odd seeds; for every third seed, treat all kinds of windows as those of users."""
+    """Run the engine with small limits for odd seeds, and with those that it has for even ones.
+
+    For every third seed it also has no fast ways for the kinds of windows that it knows: it treats them as those that
+    users write.
+    """
     with pytest.MonkeyPatch.context() as patch:
-        if seed % 3 == 2:
-            patch.setattr(fast_assigners, "FAST_ASSIGNERS", {})
         if seed % 2:
             for name, value in limits_in_engine():
                 patch.setattr(name, value)
+        if seed % 3 == 2:
+            patch.setattr(fast_assigners, "FAST_ASSIGNERS", {})
         yield

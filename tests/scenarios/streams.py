@@ -60,9 +60,29 @@ def stream_of(
 ) -> Script:
     """Draw a legal stream of the events that a query has: mostly a short one, now and then one hot key with many.
 
-    In a narrow one many events start together, and there are two payloads.
+    Args:
+        random: Generator of random numbers.
+        query: The query.
+        nulls: Probability that a payload is null.
+        has_ties: True if the order of events of one time matters.
+        is_moved: True if the stream may lie far away on the axis.
+        most: The greatest payload.
+        is_in_order: True if the changes of an event will come in their order, so that no id is used again.
+        is_narrow: True if many events start together, and there are two payloads.
     """
     is_hot = random.random() < 0.06
+    seed = random.randrange(10**9)
+    keys: tuple[Hashable, ...] = ("hot",)
+    if not is_hot:
+        keys = random.choice((("a", "b", None), ("a",), tuple("abcdefgh")))
+    event_count = random.randint(60, 200) if is_hot else random.randint(1, 18)
+    if is_narrow:
+        last_start = -14
+    elif has_ties:
+        last_start = -12
+    else:
+        last_start = random.choice((-10, 20, 45))
+
     numbers = count(1)
 
     def payload(payload_random: Random) -> object:
@@ -75,49 +95,59 @@ def stream_of(
     # A null payload is that of any event: an id that is used again could not be told from the first.
     can_use_ids_again = query.has_ids and not nulls and not is_in_order
     stream = random_stream(
-        random.randrange(10**9),
-        keys=("hot",) if is_hot else random.choice((("a", "b", None), ("a",), tuple("abcdefgh"))),
-        events=random.randint(60, 200) if is_hot else random.randint(1, 18),
-        starts=range(-20, -14 if is_narrow else -12 if has_ties else random.choice((-10, 20, 45))),
+        seed,
+        keys=keys,
+        events=event_count,
+        starts=range(-20, last_start),
         payload=payload,
         disorder=random.randrange(25),
         repeats=0.3 if can_use_ids_again else 0.0,
         closed=random.random() < 0.8,
     )
+
+    # The events get the lifetimes that those of the query have.
     steps = list(until_closed(stream).steps)
     if not query.has_ids:
         steps = [step for step in steps if not isinstance(step, KeyedChange) or isinstance(step.change, Insertion)]
     if query.lifetimes in ("points", "retracted", "samples"):
-        has_ties = query.most_held is None  # the samples of one time take the room of one
-        steps = list(lasting(steps, INFINITY if query.lifetimes == "samples" else 1, has_ties=has_ties))
-    far = random.choice((0, 0, 0, 2**40, -(2**55))) if is_moved and _may_be_far(query) else 0
+        length = INFINITY if query.lifetimes == "samples" else 1
+        may_tie = query.most_held is None  # samples of one time would take the room of one
+        steps = list(lasting(steps, length, has_ties=may_tie))
+
+    far = 0
+    if is_moved and _may_be_far(query):
+        far = random.choice((0, 0, 0, 2**40, -(2**55)))
     return moved(Script(tuple(rising(steps))), far)
 
 
 def _may_be_far(query: Query) -> bool:
+    """True if windows may be far from tick 0; those that grow from a fixed start would be too many there."""
     return not any(isinstance(window, LandmarkWindows | CumulateWindows) for window in query.named.values())
 
 
 def lasting(steps: Sequence[Step], length: int, *, has_ties: bool = True) -> Iterator[Step]:
-    """Yield steps whose events have a length; without ties, a key has one sample at a time.
+    """Yield steps whose events last so many ticks; of revisions, retractions of points alone.
 
-    Retractions of points stay.
+    Args:
+        steps: Steps of a stream.
+        length: Number of ticks; infinity for samples, whose ends nobody says.
+        has_ties: False if a key has one sample at a time at most.
     """
-    sampled = set[tuple[Hashable, int]]()
+    sampled = set[tuple[Hashable, int]]()  # keys, and times at which they have a sample
     for step in steps:
         if not isinstance(step, KeyedChange):
             yield step
             continue
         change = step.change
-        name = (step.key, change.event.start)
-        point = Event.point(change.event.start, change.event.payload)
+        start = change.event.start
+        payload = change.event.payload
         if isinstance(change, Revision):
             if change.is_retraction:
-                yield KeyedChange(step.key, Revision(change.id, point, point.start))
-        elif length < INFINITY or has_ties or name not in sampled:
-            sampled.add(name)
-            end = INFINITY if length == INFINITY else change.event.start + length
-            yield KeyedChange(step.key, Insertion(change.id, Event(change.event.start, end, change.event.payload)))
+                yield KeyedChange(step.key, Revision(change.id, Event.point(start, payload), start))
+        elif length < INFINITY or has_ties or (step.key, start) not in sampled:
+            sampled.add((step.key, start))
+            end = INFINITY if length == INFINITY else start + length
+            yield KeyedChange(step.key, Insertion(change.id, Event(start, end, payload)))
 
 
 def moved(stream: Script, far: int) -> Script:
@@ -143,9 +173,8 @@ def moved(stream: Script, far: int) -> Script:
 def in_one_order(random: Random, query: Query, *, has_ties: bool = False) -> Script:
     """Draw a stream in which the changes of an event come one after the other, and once; cut into micro-batches."""
     seed = random.randrange(10**9)
-    shuffled = until_closed(
-        shuffle(stream_of(random, query, is_in_order=True, has_ties=has_ties), seed, early_revisions=False)
-    )
+    stream = stream_of(random, query, is_in_order=True, has_ties=has_ties)
+    shuffled = until_closed(shuffle(stream, seed, early_revisions=False))
     return split(shuffled, seed, cuts=random.choice((0.1, 0.3, 0.9)), restarts=0)
 
 
@@ -154,8 +183,9 @@ def as_it_comes(random: Random, query: Query | Join, *streams: Script) -> Scenar
     restarts = random.choice((0.0, 0.3, 1.0))
     crashes = random.choice((0.0, 0.2))
     seed = random.randrange(10**9)
-    # streams of joins come in disorder, and changed lifetimes need to know the end that is revised
-    blind = 0.0 if isinstance(query, Join) or query.changes or any(query.sources) else 0.3
+    # Streams of joins come in disorder, and changed lifetimes need to know the end that is revised.
+    may_be_blind = not (isinstance(query, Join) or query.changes or any(query.sources))
+    blind = 0.3 if may_be_blind else 0.0
     mishaps = Mishaps(seed, disorder=False, cuts=None, restarts=restarts, crashes=crashes, blind=blind)
     return Scenario(query, streams, mishaps)
 
@@ -185,7 +215,8 @@ def renumbered(stream: Script, place: int, count: int) -> Script:
     def step_of(step: Step) -> Step:
         if not isinstance(step, KeyedChange):
             return step
-        return replace(step, change=replace(step.change, id=int(step.change.id) * count + place))  # type: ignore[call-overload]
+        id = int(step.change.id) * count + place  # type: ignore[call-overload]
+        return replace(step, change=replace(step.change, id=id))
 
     return Script(tuple(map(step_of, stream.steps)))
 
@@ -203,7 +234,8 @@ def with_distinct_payloads(stream: Script, place: int, count: int) -> Script:
         if not isinstance(step, KeyedChange):
             return step
         event = step.change.event
-        return replace(step, change=replace(step.change, event=replace(event, payload=event.payload * count + place)))
+        event = replace(event, payload=event.payload * count + place)
+        return replace(step, change=replace(step.change, event=event))
 
     return renumbered(Script(tuple(map(step_of, stream.steps))), place, count)
 
@@ -222,14 +254,20 @@ def with_hasty_punctuation(random: Random, stream: Script) -> Script:
 
 
 REGIONS: Final[dict[Hashable, str | None]] = {"a": "eu", None: None}
+"""The first column of a key of two columns, by the key of a stream; all other keys become "us"."""
+
 SENSORS: Final = (3, 10, 15)
+"""The values of the second column."""
+
 WHOLE: Final[list[Hashable]] = ["a", "b", None, "never"]
+"""Keys of one column that are punctuated; of the last one no row comes."""
+
 PARTS: Final[list[Hashable]] = [
     *product(["eu", "us", ...], [*SENSORS, ..., KeyRange(10, 20), KeyRange(None, 15), KeyRange(10)]),
     *product([KeyRange("f"), KeyRange(None, "f")], [10, ..., KeyRange(3, 11)]),
     *product([None], SENSORS),
 ]
-"""Patterns of keys that have two columns."""
+"""Patterns of keys of two columns that are punctuated; `...` is any value."""
 
 
 def with_composite_keys(stream: Script) -> Script:
@@ -238,13 +276,22 @@ def with_composite_keys(stream: Script) -> Script:
     def with_two_columns(step: Step) -> Step:
         if not isinstance(step, KeyedChange):
             return step
-        return replace(step, key=(REGIONS.get(step.key, "us"), SENSORS[hash(step.change.id) % 3]))
+        region = REGIONS.get(step.key, "us")
+        sensor = SENSORS[hash(step.change.id) % len(SENSORS)]
+        return replace(step, key=(region, sensor))
 
     return replace(stream, steps=tuple(map(with_two_columns, stream.steps)))
 
 
 def punctuated_by_key(random: Random, stream: Script, patterns: Sequence[Hashable], share: float = 0.4) -> Script:
-    """Add random punctuation of keys, each at most the time of the key's next change; without one the key may end."""
+    """Add random punctuation of keys, none of it later than a change of these keys that is still to come.
+
+    Args:
+        random: Generator of random numbers.
+        stream: The stream.
+        patterns: Keys, or patterns of keys, that may be punctuated.
+        share: Probability that there is punctuation before a step.
+    """
     steps = list[Step]()
     latest: dict[Hashable, int] = {}
     for place, step in enumerate(stream.steps):
@@ -259,27 +306,33 @@ def punctuated_by_key(random: Random, stream: Script, patterns: Sequence[Hashabl
 
 
 def _punctuation_time(random: Random, next_steps: Sequence[Step], pattern: Hashable) -> int:
-    """Draw a time before the next changes of some keys."""
-    of_keys = [step for step in next_steps if isinstance(step, KeyedChange) and matches(pattern, step.key)]
-    least = min((step.change.sync_time for step in of_keys), default=random.choice((INFINITY, 45)))
+    """Draw a time that no next change of some keys is before; where none comes, the keys may end."""
+    sync_times: list[int] = []
+    for step in next_steps:
+        if isinstance(step, KeyedChange) and matches(pattern, step.key):
+            sync_times.append(step.change.sync_time)
+    time_without_changes = random.choice((INFINITY, 45))
+    least = min(sync_times, default=time_without_changes)
     if least == INFINITY:
-        return 45 if of_keys else INFINITY
+        return 45 if sync_times else INFINITY
     return least - random.choice((0, 1, 4))
 
 
 def longest_delay(stream: Script) -> int:
-    """Return the greatest distance of a change behind the newest start before it."""
+    """Return by how many ticks a change is at most behind the newest start that came before it."""
     longest = 0
     for earlier_starts, sync_time in _arrivals(stream):
-        longest = max(longest, max(earlier_starts, default=sync_time) - sync_time)
+        newest = max(earlier_starts, default=sync_time)
+        longest = max(longest, newest - sync_time)
     return longest
 
 
 def greatest_disorder(stream: Script) -> int:
-    """Return the greatest number of rows that come before a change and start after it."""
+    """Return how many rows at most come before a change and start after it."""
     greatest = 0
     for earlier_starts, sync_time in _arrivals(stream):
-        greatest = max(greatest, sum(start > sync_time for start in earlier_starts))
+        overtaking = [start for start in earlier_starts if start > sync_time]
+        greatest = max(greatest, len(overtaking))
     return greatest
 
 

@@ -1,7 +1,9 @@
 """Which rows are admitted, adjusted, shed or refused, and what is said of them; the well-known cases of Flink and Beam.
 
 Each case is a query and its micro-batches. What a micro-batch expects is a change of the output if it begins with `+`
-or `-`; otherwise it is how the message of a refused row begins.
+or `-`; otherwise it is how the message of a refused row begins. A row is an id, a start, an end and a payload, which is
+0 if nothing is said; a revision is an id, a start, the expected end and the new end. Without another module the result
+is the payloads of the window, sorted.
 """
 
 from __future__ import annotations
@@ -232,10 +234,10 @@ def test_rows_are_taken_or_refused_with_a_reason(name: str) -> None:
     feed = Feed(admitting_query, "general")
     for step in steps:
         result = feed.step(step)
-        output = sorted([*result.messages, *result.changes])
-        assert len(output) == len(step.expects), f"after {step.rows}: {output}"
-        for text, start in zip(output, sorted(step.expects), strict=True):
-            assert text.startswith(start), f"after {step.rows}: {output}"
+        texts = sorted([*result.messages, *result.changes])
+        assert len(texts) == len(step.expects), f"after {step.rows}: {texts}"
+        for text, beginning in zip(texts, sorted(step.expects), strict=True):
+            assert text.startswith(beginning), f"after {step.rows}: {texts}"
 
 
 def test_a_full_key_fails_the_batch_if_that_is_asked_for_and_nothing_is_lost() -> None:
@@ -244,13 +246,14 @@ def test_a_full_key_fails_the_batch_if_that_is_asked_for_and_nothing_is_lost() -
     plan_input = replace(feed.plan.inputs[0], fails_when_full=True)
     feed.task = replace(feed.task, plan=replace(feed.task.plan, inputs=(plan_input,)))
     feed.batch(row(None, 1, 2, 1), row(None, 2, 3, 1))
-    before = dict(feed.cells.cells)
+    cells_before = dict(feed.cells.cells)
     with pytest.raises(StateError, match=r"'k'.* has no room: 2 held, 1 new in .*, most_held=2, when_full='fail'"):
         feed.batch(row(None, 3, 4, 1))
-    assert feed.cells.cells == before
-    larger = Feed(replace(limited, most_held=3), "general", feed.cells)
-    larger.batch(row(None, 3, 4, 1))
-    assert larger.batch(watermark=10).changes == ["+[0,10) (1, 1, 1)"]
+    assert feed.cells.cells == cells_before
+
+    feed_with_room = Feed(replace(limited, most_held=3), "general", feed.cells)
+    feed_with_room.batch(row(None, 3, 4, 1))
+    assert feed_with_room.batch(watermark=10).changes == ["+[0,10) (1, 1, 1)"]
 
 
 # Watermarks of single keys

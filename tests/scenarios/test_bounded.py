@@ -29,6 +29,8 @@ from tests.scenarios.feed import Feed, Result, Row, Total, at, query, revision, 
 from tests.scenarios.query import Query
 
 (ENDS,) = SHAPES["time-sensitive aggregate"]
+"""A module that reads the ends of events: without a clip, a window waits for those of all its members."""
+
 EARLY = early(every_count(1), refinement="retract")
 
 
@@ -42,29 +44,30 @@ def held_count(result: Result) -> int:
     return result.counts["events_held"] + result.counts["windows_revisable"]
 
 
-def sizes(feed: Feed, batches: int, end: int | None = None) -> Iterator[int]:
-    """Feed a point at 10, 20, 30 and so on, or an event that ends elsewhere; yield how much is held after each."""
+def held_counts(feed: Feed, batches: int, *, are_endless: bool = False) -> Iterator[int]:
+    """Feed a point at 10, 20, 30 and so on, or an event without an end; yield how much is held after each."""
     for number in range(1, batches + 1):
         start = 10 * number
-        until = start + 1 if end is None else end if end < INFINITY else None
-        yield held_count(feed.batch(row(number, start, until, number), watermark=start + 5))
+        end = None if are_endless else start + 1
+        result = feed.batch(row(number, start, end, number), watermark=start + 5)
+        yield held_count(result)
 
 
 @pytest.mark.parametrize(
-    ("window", "lifetimes", "end", "most"),
+    ("window", "lifetimes", "are_endless", "most"),
     [
-        (count_by_end(1), "intervals", INFINITY, 0),  # an event that never ends is in no window over ends
-        (count_by_end(3), "intervals", INFINITY, 0),
-        (count_by_end(1), "named", INFINITY, 20),  # one that may yet end is
-        (hopping(3, 100), "intervals", None, 0),  # an event in a gap
-        (hopping(3, 8), "named", None, 0),
-        (tumbling(10), "named", None, 1),
+        (count_by_end(1), "intervals", True, 0),  # an event that never ends is in no window over ends
+        (count_by_end(3), "intervals", True, 0),
+        (count_by_end(1), "named", True, 20),  # one that may yet end is
+        (hopping(3, 100), "intervals", False, 0),  # an event in a gap
+        (hopping(3, 8), "named", False, 0),
+        (tumbling(10), "named", False, 1),
     ],
     ids=str,
 )
-def test_an_event_is_held_while_a_window_may_have_it(window: Any, lifetimes: Any, end: int | None, most: int) -> None:
+def test_an_event_is_held_while_a_window_may_have_it(window: Any, lifetimes: Any, are_endless: bool, most: int) -> None:
     feed = feed_of(window, lifetimes=lifetimes)
-    assert max(sizes(feed, 20, end)) == most
+    assert max(held_counts(feed, 20, are_endless=are_endless)) == most
     feed.batch(watermark=INFINITY)
     assert feed.is_empty
 
@@ -77,9 +80,9 @@ def test_an_event_without_an_end_holds_the_windows_that_it_is_in_and_no_others(
 ) -> None:
     feed = feed_of(count_by_start(count), ENDS, clip=clip, emit=emit)
     feed.batch(row(0, 5), watermark=6)
-    sizes_of_state = list(sizes(feed, 30))
-    assert max(sizes_of_state) <= 6 * count
-    assert sizes_of_state[-1] == sizes_of_state[10]
+    counts = list(held_counts(feed, 30))
+    assert max(counts) <= 6 * count
+    assert counts[-1] == counts[10], "it does not grow any more"
 
 
 def test_many_events_without_an_end_each_hold_their_own_windows() -> None:
@@ -89,20 +92,24 @@ def test_many_events_without_an_end_each_hold_their_own_windows() -> None:
                               [------------------>          windows 20-30, 30-40
     """
     feed = feed_of(count_by_start(2), ENDS)
-    results = []
+    complete_windows: list[tuple[int, int]] = []
     feed.batch(row(0, 5), watermark=6)
     for number in range(1, 20):
-        end = None if number == 3 else 10 * number + 1
-        results += extents(feed.batch(row(number, 10 * number, end), watermark=10 * number + 5))
-    assert results == [(10, 21), *((start, start + 11) for start in range(40, 190, 10))]
-    ended = revision(0, 5, INFINITY, 400), revision(3, 30, INFINITY, 500)
-    assert extents(feed.batch(*ended, watermark=450)) == [(5, 11)]
+        start = 10 * number
+        end = None if start == 30 else start + 1
+        complete_windows += extents(feed.batch(row(number, start, end), watermark=start + 5))
+    assert complete_windows == [(10, 21), *((start, start + 11) for start in range(40, 190, 10))]
+
+    # The endless events end, and the first of them is complete when the watermark has passed its end.
+    ends = [revision(0, 5, INFINITY, 400), revision(3, 30, INFINITY, 500)]
+    assert extents(feed.batch(*ends, watermark=450)) == [(5, 11)]
     result = feed.batch(watermark=501)
     assert extents(result) == [(20, 31), (30, 41)]
     assert result.counts["events_held"] == 1  # the last start, with which a window may begin
 
 
 def extents(result: Result) -> list[tuple[int, int]]:
+    """Return the windows of results."""
     return [(row["window"]["start"], row["window"]["end"]) for row in result.rows]
 
 
@@ -112,7 +119,8 @@ def test_windows_over_the_axis_all_have_an_event_that_never_ends(window: Any, cl
     """Each later window waits for its end, so there is nothing to forget; a clip frees them."""
     feed = feed_of(window, ENDS, clip=clip)
     feed.batch(row(0, 5), watermark=6)
-    assert list(sizes(feed, 20))[-1] <= most
+    *_, last_count = held_counts(feed, 20)
+    assert last_count <= most
 
 
 # Keys that are silent for ten ticks
@@ -123,29 +131,35 @@ def test_windows_over_the_axis_all_have_an_event_that_never_ends(window: Any, cl
 @pytest.mark.parametrize("emit", EmitPolicy)
 @pytest.mark.parametrize("window", [landmark(10), count_by_start(3, every=3), trailing(5, every=2)], ids=str)
 def test_keys_that_come_once_leave_a_state_that_does_not_grow(window: Any, emit: EmitPolicy, lifetimes: Any) -> None:
+    """Each of fifty micro-batches brings ten keys that do not come again."""
     feed = feed_of(window, Total(), emit=emit, lifetimes=lifetimes, forget_keys_after=10)
-    held_bytes = list[int]()
-    forgotten = 0
+    stored_bytes: list[int] = []
+    forgotten_keys = 0
     for batch in range(50):
-        rows = [row(number, 10 * batch, 10 * batch + 1, 1, f"{batch} {number}") for number in range(10)]
-        forgotten += feed.batch(*rows, watermark=10 * batch).counts["keys_forgotten"]
-        held_bytes.append(feed.bytes)
-    assert max(held_bytes[25:]) <= 1.1 * max(held_bytes[:25])
-    assert forgotten >= 450
-    assert forgotten + feed.batch(watermark=10_000).counts["keys_forgotten"] == 500
+        start = 10 * batch
+        rows = [row(number, start, start + 1, 1, f"{batch} {number}") for number in range(10)]
+        forgotten_keys += feed.batch(*rows, watermark=start).counts["keys_forgotten"]
+        stored_bytes.append(feed.bytes)
+    assert max(stored_bytes[25:]) <= 1.1 * max(stored_bytes[:25])
+    assert forgotten_keys >= 450
+    forgotten_keys += feed.batch(watermark=10_000).counts["keys_forgotten"]
+    assert forgotten_keys == 500
     assert feed.is_empty
 
 
 @pytest.mark.parametrize("emit", EmitPolicy)
 def test_a_key_that_is_silent_again_and_again_has_a_state_that_does_not_grow(emit: EmitPolicy) -> None:
+    """Its rows come at 0, 3, 6, 9 and 12 of every 40 ticks: it is forgotten before each batch but the first."""
     feed = feed_of(landmark(10), Total(), emit=emit, lifetimes="points", forget_keys_after=10)
-    forgotten = 0
+    times_forgotten = 0
     for batch in range(100):
-        result = feed.batch(*(at(40 * batch + place) for place in range(0, 15, 3)), watermark=40 * batch)
-        forgotten += result.counts["keys_forgotten"]
+        first = 40 * batch
+        rows = [at(tick) for tick in range(first, first + 15, 3)]
+        result = feed.batch(*rows, watermark=first)
+        times_forgotten += result.counts["keys_forgotten"]
         assert held_count(result) <= 20
         assert feed.bytes < 6000, "the log of the bucket is merged and rewritten now and then"
-    assert forgotten == 99
+    assert times_forgotten == 99
 
 
 def test_an_event_that_has_not_ended_keeps_its_key() -> None:
@@ -189,7 +203,8 @@ def test_in_two_hours_every_window_closes_and_the_state_stays_small(lag: int | N
     policy: ProgressPolicy = bounded_delay(45).with_idle(120)
     if lag is not None:
         policy = bounded_delay(45).with_idle(120, lag=lag)
-    feed = Feed(Query(tumbling(60), (Total(),), lifetimes="points", progress=policy, sources=((), (), ())), "general")
+    per_minute = Query(tumbling(60), (Total(),), lifetimes="points", progress=policy, sources=((), (), ()))
+    feed = Feed(per_minute, "general")
 
     rows_by_batch: dict[int, list[Row]] = {}
     expected_counts: Counter[int] = Counter()
@@ -199,10 +214,11 @@ def test_in_two_hours_every_window_closes_and_the_state_stays_small(lag: int | N
             expected_counts[arrival["start"] // 60 * 60] += 1
 
     counts: Counter[int] = Counter()
-    for number in range(DURATION // 30 + 20):
+    for number in range(DURATION // 30 + 20):  # ten minutes more, in which the last windows close
         result = feed.batch(*rows_by_batch.get(number, []), clock=(number + 1) * 30)
         assert not result.refused
-        counts.update({window_row["window"]["start"]: window_row["result"] for window_row in result.rows})
+        for window_row in result.rows:
+            counts[window_row["window"]["start"]] += window_row["result"]
         assert feed.bytes < 40_000
     assert feed.is_empty
     assert counts == expected_counts

@@ -28,7 +28,7 @@ from tests.scenarios.feed import Feed, Merged, at, query, revision, row
 
 
 class Fragile(IncrementalAggregate[int, list[int], int]):
-    """Fails in one method, if an argument has a seven in it; `create_state` always fails."""
+    """Fails in one method, if an argument has a seven in it; `create_state`, which has no arguments, always fails."""
 
     name, version = "test.fragile", "1.0.0"
 
@@ -41,6 +41,8 @@ class Fragile(IncrementalAggregate[int, list[int], int]):
         return self.failing(attribute) if name == fragile_method else attribute
 
     def failing(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a method that fails where the method is given a seven."""
+
         def call(*arguments: Any) -> Any:
             if not arguments or any(7 in argument for argument in arguments):
                 raise StopIteration("as a bare next() does")
@@ -74,6 +76,7 @@ class Deducting(Fragile):
 
 
 METHODS = ["create_state", "add_events", "combine", "compute_result"]
+# evaluator, failing method, module, windows
 CASES: list[tuple[str, str, Module, WindowSpecification]] = [
     *(("sliced", method, Fragile(method), tumbling(10)) for method in METHODS),
     *(("sliced", method, Deducting(method), hopping(30, 10)) for method in [*METHODS, "deduct"]),
@@ -88,13 +91,15 @@ def test_a_failure_names_module_key_window_and_method(
     evaluator: str, method: str, module: Module, window: WindowSpecification
 ) -> None:
     """
-    0         10        20        30
-    a [1)                            a second batch, and from then on a three in every ten ticks
-    b   [2)[7)
+    tick    0   4 5 6    13    23    33    ...    83
+    a       1             3     3     3     3      3      payloads
+    b           2 7 4     3     3     3     3      3
+
+    The first batch has the 1 and the 2, the second one all others, and it closes the stream.
     """
     feed = Feed(query(window, Merged(), module, lifetimes="points"), evaluator)
     cells_before: dict[str, bytes] = {}
-    if method != "create_state":
+    if method != "create_state":  # which would fail in the first batch
         feed.batch(at(0, 1, "a"), at(4, 2, "b"))
         cells_before = dict(feed.cells.cells)
     rows = [at(5, 7, "b"), at(6, 4, "b")]
@@ -102,11 +107,14 @@ def test_a_failure_names_module_key_window_and_method(
         rows += [at(tick, 3, "a"), at(tick, 3, "b")]
     with pytest.raises(ModuleFailedError, match=rf"test.fragile 1.0.0 failed in {method}: StopIteration") as caught:
         feed.batch(*rows, watermark=INFINITY)
-    assert isinstance(caught.value.__cause__, StopIteration)
-    assert isinstance(caught.value.window, Window)
+
+    error = caught.value
+    assert isinstance(error.__cause__, StopIteration)
+    assert isinstance(error.window, Window)
     if method != "create_state":
-        assert caught.value.key == ("b",)
-        assert caught.value.window.start <= 5 < caught.value.window.end or method in ("deduct", "remove_events")
+        assert error.key == ("b",)
+    if method not in ("create_state", "deduct", "remove_events"):  # the last two are called for the next window
+        assert error.window.start <= 5 < error.window.end, "the window of the seven"
     assert feed.cells.cells == cells_before
 
 
@@ -135,6 +143,7 @@ class Chain(IncrementalAggregate[int, Any, int]):
 
 
 TOO_DEEP = "nested more than 100 deep(.|\n)*flatten it"
+# evaluator, module, windows, emission, reason in the message
 UNSTORABLE: list[tuple[str, Module, WindowSpecification, EmitPolicy, str]] = [
     ("sliced", Chain(), tumbling(10), EmitPolicy.FINAL, TOO_DEEP),
     ("sliced", Chain(), hopping(30, 10), EmitPolicy.FINAL, TOO_DEEP),
@@ -149,13 +158,16 @@ UNSTORABLE: list[tuple[str, Module, WindowSpecification, EmitPolicy, str]] = [
 def test_a_state_that_cannot_be_stored_is_named_with_its_module_key_and_window(
     evaluator: str, module: Module, window: WindowSpecification, emit: EmitPolicy, reason: str
 ) -> None:
-    """The entry of one batch can be written; states become too deep when entries are merged."""
+    """A chain of the rows of one batch can be written; that of key `b` is too long when the entries are merged.
+
+    States of other types cannot be written from the first one on, which is that of key `a`.
+    """
     feed = Feed(query(window, module, emit=emit, lifetimes="points"), evaluator)
     message = rf"{module.name} {module.version} made a state that cannot be stored: (.|\n)*{reason}"
 
     def feed_all() -> None:
         for batch in range(12):
-            rows_of_b = [row(None, 25, 26, 1 + (batch + n) % 9, "b") for n in range(20)]
+            rows_of_b = [at(25, 1 + (batch + number) % 9, "b") for number in range(20)]
             feed.batch(at(1, 1, "a"), *rows_of_b, at(25, 1, "c"))
 
     with pytest.raises(StateError, match=message) as caught:
@@ -165,6 +177,8 @@ def test_a_state_that_cannot_be_stored_is_named_with_its_module_key_and_window(
 
 
 class Counted(NamedTuple):
+    """A record with a list, as a module may declare one."""
+
     values: list[int]
     size: int
 
@@ -208,9 +222,10 @@ def test_a_list_may_be_an_array_whether_or_not_results_are_kept(name: str, emit:
         def compute_result(self, payloads: Sequence[int]) -> Any:
             return list_form.form(sorted(payloads))
 
+    # An eager result is kept until it is retracted, which repeats it; a final one is emitted once.
     feed = Feed(query(tumbling(10), Formed(), emit=emit), "general")
     rows = feed.batch(row(1, 3, 5, 1), row(2, 4, 5, 2)).rows
     retractions = [revision(2, 4, 5, 4, 2)] if emit is EmitPolicy.EAGER else []
     rows += feed.batch(*retractions, watermark=10).rows
-    results = [result["result"] for result in rows if result.get("change") != "insert"]
-    assert results[0] == list_form.expected
+    final_or_retracted = [result["result"] for result in rows if result.get("change") != "insert"]
+    assert final_or_retracted[0] == list_form.expected

@@ -22,7 +22,7 @@ class MuteError(Exception):
 
 
 class Reluctant(float):
-    """A float that is none."""
+    """A float that cannot be read as one."""
 
     def __float__(self) -> float:
         raise MuteError
@@ -48,6 +48,7 @@ def give_up(_: Any) -> Any:
     raise GeneratorExit
 
 
+# Each of these functions raises; the name is that of the error.
 RAISED: dict[str, Callable[[Any], Any]] = {
     "SystemExit": leave,
     "KeyboardInterrupt": interrupt,
@@ -58,6 +59,8 @@ RAISED: dict[str, Callable[[Any], Any]] = {
 
 
 class Whole(Aggregate[int, float]):
+    """Calls `answer` for payloads among which there is a seven."""
+
     name, version = "test.whole", "1.2.3"
 
     def __init__(self, answer: Callable[[Any], Any]) -> None:
@@ -68,6 +71,8 @@ class Whole(Aggregate[int, float]):
 
 
 class Parts(IncrementalAggregate[int, int, float]):
+    """Calls `answer` for a sum of seven."""
+
     name, version = "test.parts", "1.2.3"
 
     def __init__(self, answer: Callable[[Any], Any]) -> None:
@@ -87,19 +92,19 @@ class Parts(IncrementalAggregate[int, int, float]):
 
 
 class WholeArray(ColumnarAggregate[int, float]):
-    """Answers for a whole array; `where` says in which method."""
+    """Calls `answer` for an array in which there is a seven, in the method that `method` names."""
 
     name, version = "test.whole_array", "1"
 
-    def __init__(self, answer: Callable[[Any], Any], where: str = "compute_results") -> None:
+    def __init__(self, answer: Callable[[Any], Any], method: str = "compute_results") -> None:
         self.answer = answer
-        self.where = where
+        self.method = method
 
     def components(self) -> Mapping[str, Component]:
         return {"sum": Component.sum("int64"), "all": Component.values("int64")}
 
     def lift(self, payloads: Any) -> Mapping[str, Any]:
-        if self.where == "lift" and 7 in payloads:
+        if self.method == "lift" and 7 in payloads:
             self.answer(payloads)
         return {"sum": payloads, "all": payloads}
 
@@ -107,13 +112,26 @@ class WholeArray(ColumnarAggregate[int, float]):
         values = components["all"]
         assert isinstance(values, Ragged)
         assert np.add.reduceat(values.values, values.offsets[:-1]).tolist() == components["sum"].tolist()
-        if self.where == "compute_results" and 7 in components["sum"]:
+        if self.method == "compute_results" and 7 in components["sum"]:
             return self.answer(components["sum"])
         return components["sum"] / 1
 
 
-def failure(kind: str, answer: Callable[[Any], Any], error: type[Exception]) -> Exception:
-    """Return how a bucket fails: of two keys, `b` has a seven in the window from 20."""
+PLACE_OF_SEVEN = "key: ('b',)\n  window: [20, 30)"
+"""How an error spells the key and the window in which a module meets a seven."""
+
+KINDS = ("general", "grouped", "sliced", "compute_results")
+"""Evaluators, and the method in which a columnar module answers."""
+
+
+def error_over_seven(kind: str, answer: Callable[[Any], Any], error: type[Exception]) -> Exception:
+    """Return the error of a micro-batch in which the key `b` has a seven, in the window from 20.
+
+    Args:
+        kind: Evaluator, or the method of a columnar module that calls `answer`.
+        answer: Function that the module calls where it meets the seven.
+        error: Type of the error.
+    """
     modules: dict[str, Any] = {"general": Whole(answer), "grouped": Whole(answer), "sliced": Parts(answer)}
     module = modules.get(kind, WholeArray(answer, kind))
     evaluator = kind if kind in modules else "columnar"
@@ -123,41 +141,43 @@ def failure(kind: str, answer: Callable[[Any], Any], error: type[Exception]) -> 
     return caught.value
 
 
-@pytest.mark.parametrize("kind", ["general", "grouped", "sliced", "compute_results", "lift"])
+@pytest.mark.parametrize("kind", [*KINDS, "lift"])
 @pytest.mark.parametrize("raised", RAISED)
-def test_whatever_a_module_raises_is_named_with_its_place(kind: str, raised: str) -> None:
-    error = failure(kind, RAISED[raised], ModuleFailedError)
+def test_whatever_a_module_raises_is_named_with_its_place_in_short(kind: str, raised: str) -> None:
+    error = error_over_seven(kind, RAISED[raised], ModuleFailedError)
     assert isinstance(error, ModuleFailedError)
-    assert (error.module.split(".")[0], error.key) == ("test", ("b",))
+    assert error.module.startswith("test.")
+    assert error.key == ("b",)
     text = "".join(traceback.format_exception(error))
     assert len(text) < 20_000
-    assert f"failed in {'compute_result' if kind != 'lift' else 'lift'}" in text
+    method = "lift" if kind == "lift" else "compute_result"
+    assert f"failed in {method}" in text
     assert f": {raised}: " in text
-    assert "key: ('b',)\n  window: [20, 30)" in text
-    assert f"in {RAISED[raised].__name__}" in text  # the module's own frame
+    assert PLACE_OF_SEVEN in text
+    assert f"in {RAISED[raised].__name__}" in text  # the frame of the module
 
 
-@pytest.mark.parametrize("kind", ["general", "grouped", "sliced", "compute_results"])
-def test_a_result_that_raises_when_it_is_read_is_named_with_its_place(kind: str) -> None:
-    def answer(asked: Any) -> Any:
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_result_that_raises_when_it_is_read_is_named_with_its_place_in_short(kind: str) -> None:
+    def answer(values: Any) -> Any:
         if kind != "compute_results":
             return Reluctant()
-        return np.array([Reluctant() if value == 7 else 1.0 for value in asked], object)
+        return np.array([Reluctant() if value == 7 else 1.0 for value in values], object)
 
-    error = failure(kind, answer, ModuleContractError)
+    error = error_over_seven(kind, answer, ModuleContractError)
     assert "it raised MuteError: <MuteError, whose str() raises SystemExit>" in str(error)
-    assert "key: ('b',)\n  window: [20, 30)" in str(error)
+    assert PLACE_OF_SEVEN in str(error)
     assert len("".join(traceback.format_exception(error))) < 20_000
 
 
-@pytest.mark.parametrize("kind", ["general", "grouped", "sliced", "compute_results"])
-def test_a_result_of_another_type_is_named_with_its_place_and_cut(kind: str) -> None:
-    def answer(asked: Any) -> Any:
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_result_of_another_type_is_named_with_its_place_in_short(kind: str) -> None:
+    def answer(values: Any) -> Any:
         if kind != "compute_results":
             return "x" * 20_000_000
-        return np.array(["x" * 20_000_000 if value == 7 else 1.0 for value in asked], object)
+        return np.array(["x" * 20_000_000 if value == 7 else 1.0 for value in values], object)
 
-    error = failure(kind, answer, ModuleContractError)
+    error = error_over_seven(kind, answer, ModuleContractError)
     assert "of type str, declared float" in str(error)
-    assert "key: ('b',)\n  window: [20, 30)" in str(error)
+    assert PLACE_OF_SEVEN in str(error)
     assert len(str(error)) < 5_000

@@ -20,7 +20,8 @@ def test_one_pass_gives_what_each_query_gives_alone(seed: int) -> None:
 
 
 def test_a_task_without_rows_still_reports_to_every_bucket_of_every_query() -> None:
-    outputs = Together().process([[]])
+    one_task_without_rows: list[list[Row]] = [[]]
+    outputs = Together().process(one_task_without_rows)
     assert [list(query_outputs) for query_outputs in outputs] == [[0, 1, 2, 3], [0, 1], [0]]
 
 
@@ -31,14 +32,20 @@ def metric(output: BucketOutput, name: str) -> int:
 
 
 def test_a_row_that_a_query_does_not_read_is_unknown_to_it() -> None:
-    rows = [Row("insert", "a", "n", 1, 90, 95, x=1), Row("insert", "b", "n", 2, 3, 5, x=1)]
-    _, by_station, of_line_b = Together().process([rows])
+    """The third query reads only rows of other lines than `a`, and has one bucket."""
+    row_of_line_a = Row("insert", "a", "n", id=1, start=90, end=95, x=1)
+    row_of_line_b = Row("insert", "b", "n", id=2, start=3, end=5, x=1)
+    _, by_station, of_other_lines = Together().process([[row_of_line_a, row_of_line_b]])
     assert [metric(output, "accepted") for output in by_station.values()] == [2, 0]
-    assert [metric(output, "accepted") for output in of_line_b.values()] == [1]
-    assert metric(of_line_b[0], "newest") == 3, "90 is of line a"
+    assert metric(of_other_lines[0], "accepted") == 1
+    assert metric(of_other_lines[0], "newest") == 3, "the newest start is not the 90 of line a"
 
 
 def test_each_query_sends_its_own_rows_when_it_has_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six rows come in three Arrow batches; four rows are enough, and the rest is sent at the end of the task.
+
+    The second query sends no rows but one state in which they are merged, also at the end.
+    """
     monkeypatch.setattr(map_task, "MOST_ROWS", 4)
     rows = [Row("insert", "b", "n", number, number, number + 1, x=1) for number in range(6)]
     batches = [shared_rows(rows[:2]), shared_rows(rows[2:4]), shared_rows(rows[4:])]
@@ -46,9 +53,9 @@ def test_each_query_sends_its_own_rows_when_it_has_enough(monkeypatch: pytest.Mo
     for place, task in enumerate(TASKS):
         query_of_bucket |= dict.fromkeys(task.buckets, place)
 
-    senders: list[int] = []
+    sending_queries: list[int] = []
     for batch in distribute_to_all(TASKS, OWN_COLUMNS, batches):
-        with_rows = [row["bucket"] for row in batch.to_pylist() if row["rows"] or row["evaluator_blobs"]]
-        if with_rows:
-            senders.append(query_of_bucket[with_rows[0]])
-    assert senders == [0, 2, 0, 1, 2], "partial states come last"
+        buckets = [row["bucket"] for row in batch.to_pylist() if row["rows"] or row["evaluator_blobs"]]
+        if buckets:
+            sending_queries.append(query_of_bucket[buckets[0]])
+    assert sending_queries == [0, 2, 0, 1, 2]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import permutations
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -13,6 +12,7 @@ from muntin import EarlyEmission, EmitPolicy, early, tumbling
 from muntin.rows import batch, last
 from muntin.testing import Computation, Script, WindowedQuery
 from muntin.triggers import every_count
+from muntin.windows import WindowSpecification
 from muntin_engine.testing import crash_everywhere
 from muntin_stats import CollectList, First, Last, Ranked, TopBy
 from tests.modules.merged_states import Joined
@@ -21,24 +21,44 @@ from tests.scenarios.query import Query
 
 pytestmark = pytest.mark.usefixtures("all_states_small")
 
-PRICES = ((5, 1), (3, 2), (4, 3))
-"""Prices of one time, each with its order."""
+
+class Price(NamedTuple):
+    """A price, and its place in the order of those of one time."""
+
+    price: int
+    order: int
+
+
+PRICES = (Price(5, order=1), Price(3, order=2), Price(4, order=3))
 
 MODULES = (First[int](), Last[int](), CollectList[int]())
 
 
-def prices_in(arrival: Sequence[tuple[int, int]], query: Query) -> list[Any]:
-    """Return the last results of prices of the tick 7 that arrive one by one, and of an earlier one that comes last."""
+def first_last_and_all(arrival: Sequence[Price], query: Query) -> list[Any]:
+    """Feed prices of the tick 7, then one of the tick 6, and close the window; return the results that are live.
+
+    Args:
+        arrival: The prices in the order in which they come: one, and then the others in one micro-batch.
+        query: The query, whose modules are `MODULES`.
+
+    Returns:
+        The first price, the last one, and all of them, of each window.
+    """
     feed = Feed(query, "general")
-    live = dict[int, Any]()
-    rows = [row(n, 7, 8, {"x": price, "order": order}) for n, (price, order) in enumerate(arrival)]
-    for batch_rows, watermark in (rows[:1], 6), (rows[1:], 6), ([row(9, 6, 7, {"x": 2, "order": 9})], 6), ([], 100):
-        for change in feed.batch(*batch_rows, watermark=watermark).rows:
-            if change.get("change") == "retract":
-                del live[change["event_id"]]
-            else:
-                live[change.get("event_id", 0)] = (change["result"], change["m1"], change["m2"])
-    return list(live.values())
+    rows = [row(number, 7, 8, {"x": price, "order": order}) for number, (price, order) in enumerate(arrival)]
+    earlier_row = row(9, 6, 7, {"x": 2, "order": 9})
+    changes = feed.batch(rows[0], watermark=6).rows
+    changes += feed.batch(*rows[1:], watermark=6).rows
+    changes += feed.batch(earlier_row, watermark=6).rows
+    changes += feed.batch(watermark=100).rows
+
+    live_by_id = dict[int, Any]()
+    for change in changes:
+        if change.get("change") == "retract":
+            del live_by_id[change["event_id"]]
+        else:
+            live_by_id[change.get("event_id", 0)] = (change["result"], change["m1"], change["m2"])
+    return list(live_by_id.values())
 
 
 @pytest.mark.parametrize(
@@ -51,21 +71,34 @@ def test_prices_of_one_time_follow_one_another_by_their_order(emit: EmitPolicy |
     """
     query = Query(tumbling(10), MODULES, emit=emit, has_order=True)
     for arrival in permutations(PRICES):
-        assert prices_in(arrival, query) == [(2, 4, [2, 5, 3, 4])]
-    by_value = replace(query, has_order=False)
-    for arrival in permutations([(price, price) for price, _ in PRICES]):
-        assert prices_in(arrival, by_value) == [(2, 5, [2, 3, 4, 5])]
+        assert first_last_and_all(arrival, query) == [(2, 4, [2, 5, 3, 4])]
 
 
-def test_ties_of_a_ranking_go_by_order_where_there_is_one_and_by_value_elsewhere() -> None:
+@pytest.mark.parametrize(
+    "emit", [*EmitPolicy, early(every_count(1), refinement="retract")], ids=lambda emit: str(emit)[:12]
+)
+def test_prices_of_one_time_without_an_order_follow_one_another_by_their_value(
+    emit: EmitPolicy | EarlyEmission,
+) -> None:
+    query = Query(tumbling(10), MODULES, emit=emit)
+    for arrival in permutations(PRICES):
+        assert first_last_and_all(arrival, query) == [(2, 5, [2, 3, 4, 5])]
+
+
+@pytest.mark.parametrize(
+    ("module", "reads_order", "best_two"),
+    [(TopBy[str, int](2), False, "cb"), (TopBy[str, int](2).with_order(), True, "bc")],
+    ids=["by value", "by order"],
+)
+def test_ties_of_a_ranking_go_by_order_where_there_is_one_and_by_value_elsewhere(
+    module: TopBy[str, int], reads_order: bool, best_two: str
+) -> None:
     """Three rows of the rank 7 come as b, c, a."""
     rows = [Ranked(value, 7) for value in "bca"]
-    best = TopBy[str, int](2)
-    ordered = TopBy[str, int](2).with_order()
-    for module, expected in ((best, "cb"), (ordered, "bc")):
-        state = module.add_events(module.add_events([], rows[:2]), rows[2:])
-        assert "".join(str(row.value) for row in module.compute_result(state)) == expected
-    assert (best.reads_order, ordered.reads_order) == (False, True)
+    state = module.add_events([], rows[:2])
+    state = module.add_events(state, rows[2:])
+    assert "".join(str(row.value) for row in module.compute_result(state)) == best_two
+    assert module.reads_order == reads_order
 
 
 class Text(Joined):
@@ -77,17 +110,17 @@ class Text(Joined):
         return "".join(payloads)
 
 
-def test_the_order_of_a_query_is_that_of_the_engine_and_null_comes_first() -> None:
-    """
-                  2
-    letters       d, c, b and a arrive; their order is 1, null, 2, 1
+@pytest.mark.parametrize("windows", [tumbling(3), last(10).trigger(2), batch(4)], ids=str)
+def test_the_order_of_a_script_is_that_of_the_engine_and_null_comes_first(windows: WindowSpecification) -> None:
+    """The letters d, c, b and a come at one tick; d and a have the same order, and stay as they came.
+
+    A script runs the query by the reference; `crash_everywhere` runs it by the engine, and compares with that.
     """
     orders = {"d": 1, "c": None, "b": 2, "a": 1}
     script = Script()
     for letter in orders:
         script = script.point(letter, 2, letter)
-    for windows in (tumbling(3), last(10).trigger(2), batch(4)):
-        query = WindowedQuery(windows, [Computation(Text())], order=orders.get)
-        *_, whole = script.close().run(query)[None]
-        assert whole.value == ("cdab",)
-        crash_everywhere(script.close(), query)
+    query = WindowedQuery(windows, [Computation(Text())], order=orders.get)
+    *_, last_result = script.close().run(query)[None]
+    assert last_result.value == ("cdab",)
+    crash_everywhere(script.close(), query)

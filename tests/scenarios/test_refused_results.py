@@ -83,7 +83,7 @@ VALUES: Sequence[Any] = (
 )
 
 
-# Each of these functions returns a module that declares a type of results, and returns a value.
+# Each of these functions returns a module that declares the type `annotation` for its results, and returns `value`.
 
 
 def aggregate(annotation: Any, value: Any) -> Module:
@@ -208,27 +208,27 @@ def run_on_engine(module: Module, window: WindowSpecification) -> None:
 
 def test_scripts_and_the_engine_refuse_the_same_types_of_results() -> None:
     random = Random(7)
-    outcomes = Counter[tuple[str, bool]]()
+    outcomes = Counter[tuple[str, str]]()
     for number in range(MODULES):
-        kind, window = random.choice(MODULE_KINDS)
+        make_module, window = random.choice(MODULE_KINDS)
         annotation = random.choice(TYPES)
         value = random.choice(VALUES)
-        module = kind(annotation, value)
+        module = make_module(annotation, value)
         query = WindowedQuery(window, [Computation(module)], event_ends_move=False)
         script_error = refusal(STREAM.run, query)
         engine_error = refusal(run_on_engine, module, window)
-        assert script_error == engine_error, f"{number}: {kind.__name__} of {annotation} that returns {value!r}"
-        outcomes[kind.__name__, bool(script_error)] += 1
-    for kind, _ in MODULE_KINDS:
-        assert outcomes[kind.__name__, True], f"no {kind.__name__} was refused"
-        assert outcomes[kind.__name__, False], f"no {kind.__name__} was accepted"
+        assert script_error == engine_error, f"{number}: {make_module.__name__} of {annotation} that returns {value!r}"
+        outcomes[make_module.__name__, "refused" if script_error else "accepted"] += 1
+    for make_module, _ in MODULE_KINDS:
+        assert outcomes[make_module.__name__, "refused"], f"no {make_module.__name__} was refused"
+        assert outcomes[make_module.__name__, "accepted"], f"no {make_module.__name__} was accepted"
 
 
 def test_a_script_says_what_the_module_returned_and_what_it_declares() -> None:
-    query = WindowedQuery(tumbling(10), [Computation(aggregate(int, "five"))])
-    with pytest.raises(ModuleContractError) as refusal:
+    query = WindowedQuery(tumbling(10), [Computation(aggregate(annotation=int, value="five"))])
+    with pytest.raises(ModuleContractError) as refused:
         STREAM.run(query)
-    assert str(refusal.value) == (
+    assert str(refused.value) == (
         "test.returns 1 returned a value that is not what it declares: it is 'five', expected integer\n"
         "  window: [0, 10)\n"
         "  return what the class declares in its brackets, or declare what it returns"

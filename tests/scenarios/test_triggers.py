@@ -1,7 +1,8 @@
 """When windows are put out early, and what refinements make of it, as streams; well-known triggers of Beam and Flink.
 
 Each case is an emission, the windows, and micro-batches, which expect changes of the output. Rows are points of the
-payload 1, unless they say another.
+payload 1, unless they say another. An expected change is its sign, the window, the timing, the number of the firing,
+and the sum: `+[0,10) early 0 3`.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ class Delta(Trigger):
 
 
 def one_by_one(count: int, changes: Mapping[int, str]) -> list[Step]:
-    """Return micro-batches of one row each.
+    """Return micro-batches of one row at 1 each.
 
     Args:
         count: Number of micro-batches.
@@ -386,8 +387,14 @@ def test_a_session_whose_members_are_all_retracted_starts_anew() -> None:
     assert feed.batch(row(3, 2, 3, 1)).changes == ["+[1,7) early 0 2"]
 
 
-@pytest.mark.parametrize("window", [session(4), tumbling(20)])
-def test_a_trigger_counts_on_where_lives_of_a_key_are_joined(window: WindowKind) -> None:
+@pytest.mark.parametrize(
+    ("window", "change"),
+    [
+        (session(4), "+[1,13) early 0 5"),
+        (tumbling(20), "+[0,14) early 0 5"),  # the life of the key ends at 14, and the window with it
+    ],
+)
+def test_a_trigger_counts_on_where_lives_of_a_key_are_joined(window: WindowKind, change: str) -> None:
     """
     1 2    8 9         two lives, of a key that is forgotten after 4 ticks of silence
          5             joins them
@@ -396,16 +403,17 @@ def test_a_trigger_counts_on_where_lives_of_a_key_are_joined(window: WindowKind)
     feed = Feed(query(window, Total(), emit=emit, forget_keys_after=4), "general")
     assert feed.batch(row(1, 1, 2, 1), row(2, 2, 3, 1)).changes == []
     assert feed.batch(row(3, 8, 9, 1), row(4, 9, 10, 1)).changes == []
-    end = 13 if window.name == "session" else 14
-    start = 1 if window.name == "session" else 0
-    assert feed.batch(row(5, 5, 6, 1)).changes == [f"+[{start},{end}) early 0 5"]
+    assert feed.batch(row(5, 5, 6, 1)).changes == [change]
 
 
 @pytest.mark.parametrize("restarts", [False, True])
 def test_a_window_that_passes_to_another_life_of_its_key_emits_nothing_for_that(*, restarts: bool) -> None:
-    """
-    1   [0 .. 5)~~~~~~~~18)                  reaches the other life from the third batch on
-    2                      [20 .. 25)        and two more like it; the fourth comes after that
+    """A key is forgotten after three silent ticks: it has two lives until the third batch, and one from then on.
+
+    1      [0 .. 5)~~~~~~~~18)                  is prolonged in the third batch
+    2, 3                      [20 .. 25)        come in the first batch
+    4                         [20 .. 25)        comes in the second
+    5                         [20 .. 25)        comes in the fourth, as the second member after the last firing
     """
     emit = early(every_count(2), refinement="retract")
     forgetting_query = query(tumbling(10), Total(), emit=emit, forget_keys_after=3)
@@ -424,7 +432,7 @@ def test_a_window_that_passes_to_another_life_of_its_key_emits_nothing_for_that(
 
 @dataclass(frozen=True)
 class Patient(Trigger):
-    """A trigger that fires after three micro-batches with members, and cannot merge."""
+    """Fires with the third micro-batch that has members, and cannot merge states."""
 
     name: ClassVar[str] = "test.patient"
 
@@ -438,10 +446,10 @@ def test_a_trigger_that_cannot_merge_is_refused_where_windows_take_the_place_of_
         query(session(5), Total(), emit=early(trigger, refinement="retract")).plan()
     with pytest.raises(PolicyError, match=r"(?s)forget_keys_after='5 ticks' cuts windows.*define merge\(self"):
         query(TENS, Total(), emit=early(trigger, refinement="retract"), forget_keys_after=5).plan()
-    query(TENS, Total(), emit=early(trigger, refinement="retract")).plan()
+    query(TENS, Total(), emit=early(trigger, refinement="retract")).plan()  # these windows stay as they are
 
 
-def test_an_operator_that_has_nothing_to_say_fires_all_the_same() -> None:
+def test_a_firing_for_which_an_operator_returns_no_row_is_counted() -> None:
     feed = Feed(query(TENS, Positive(), emit=early(every_count(1)), lifetimes="points"), "general")
     assert feed.batch(at(1, -3)).changes == []
     assert [result["firing"] for result in feed.batch(at(1, 3)).rows] == [1]
@@ -465,40 +473,58 @@ def test_a_trigger_is_called_for_windows_that_are_touched_or_due_alone() -> None
     feed.batch(*(at(start) for start in range(0, 50, 10)))
     called_windows.clear()
     feed.batch(at(31), clock=49)
-    assert called_windows == [Window(30, 40)]
+    assert called_windows == [Window(30, 40)], "it has a new member"
+    called_windows.clear()
     feed.batch(clock=50)
-    assert called_windows == [Window(30, 40), Window(10, 20)]
+    assert called_windows == [Window(10, 20)], "its clock is due"
 
 
-def test_a_trigger_that_fails_or_answers_something_else_is_named_with_its_key_and_window() -> None:
-    @dataclass(frozen=True)
-    class Broken(Trigger):
-        name: ClassVar[str] = "test.broken"
-        answer: Any = None
+@dataclass(frozen=True)
+class Broken(Trigger):
+    """Returns `answer`, which is not what a trigger returns; without one it raises KeyError."""
 
-        def step(self, state: Any, window: Window, view: TriggerView) -> Any:
-            return self.answer or dict[str, Any]()["price"]
+    name: ClassVar[str] = "test.broken"
 
-    def feed_of(trigger: Trigger, refinement: Any = "accumulate") -> Feed:
-        return Feed(query(TENS, Total(), emit=early(trigger, refinement=refinement), lifetimes="points"), "general")
+    answer: Any = None
 
+    def step(self, state: Any, window: Window, view: TriggerView) -> Any:
+        return self.answer or dict[str, Any]()["price"]
+
+
+def feed_of_early_results(trigger: Trigger, refinement: Any = "accumulate") -> Feed:
+    emit = early(trigger, refinement=refinement)
+    return Feed(query(TENS, Total(), emit=emit, lifetimes="points"), "general")
+
+
+def test_a_trigger_that_fails_is_named_with_its_key_and_window() -> None:
     with pytest.raises(ModuleFailedError, match=r"test\.broken 1 failed in step: KeyError: 'price'") as failed:
-        feed_of(Broken()).batch(at(1))
-    assert (failed.value.key, failed.value.window) == (("k",), Window(0, 10))
+        feed_of_early_results(Broken()).batch(at(1))
+    assert failed.value.key == ("k",)
+    assert failed.value.window == Window(0, 10)
+
+
+def test_a_trigger_that_returns_no_state_and_decision_is_refused() -> None:
     with pytest.raises(ModuleContractError, match=r"answered True .*\n  expected: a pair of its state and a Decision"):
-        feed_of(Broken(True)).batch(at(1))
+        feed_of_early_results(Broken(True)).batch(at(1))
+
+
+def test_a_refinement_that_fails_is_named_with_its_key_and_window() -> None:
     with pytest.raises(ModuleFailedError, match=r"test\.fails 1 failed in refine: ZeroDivisionError: at all") as failed:
-        feed_of(every_count(1), Fails()).batch(at(1))
-    assert (failed.value.key, failed.value.window) == (("k",), Window(0, 10))
+        feed_of_early_results(every_count(1), Fails()).batch(at(1))
+    assert failed.value.key == ("k",)
+    assert failed.value.window == Window(0, 10)
+
+
+def test_a_refinement_that_returns_no_state_and_result_is_refused() -> None:
     with pytest.raises(ModuleContractError, match=r"the refinement test\.renames 1 answered .*\n  expected: a pair"):
-        feed_of(every_count(1), Renames()).batch(at(1))
+        feed_of_early_results(every_count(1), Renames()).batch(at(1))
 
 
 def test_a_window_that_lost_all_members_is_refined_as_a_new_one() -> None:
     """
-                  0    5    10
-    1             |----------->         revised to [0, 3), so that [5, 10) is empty until the second comes
-    2                  |--|
+          0    5    10
+    1     [--------)            is revised to [0, 3), so that [5, 10) is empty until the second comes
+    2          [--)
     """
     feed = Feed(query(hopping(5, 5), Total(), emit=early(every_count(1), refinement=Change())), "general")
     assert feed.batch(row(1, 0, 9, 7)).changes == ["+[0,5) early 0 7", "+[5,10) early 0 7"]

@@ -23,7 +23,12 @@ RESULT = "result"
 
 
 class Life(NamedTuple):
-    """Where a trigger fires, and the place after which it is finished; None if it is not."""
+    """What a trigger does in the history of a window.
+
+    Attributes:
+        firings: Places of the micro-batches at which it fires.
+        end: Place after which it is finished; None if it is not.
+    """
 
     firings: list[int]
     end: int | None
@@ -80,23 +85,24 @@ def life(trigger: Trigger, window: Window, views: Views, begin: int = 0) -> Life
             return last_of([life(part, window, views, begin) for part in triggers])
         case AnyOf(triggers):
             return first_of([life(part, window, views, begin) for part in triggers])
-        case Until(own, end):
-            return ended(life(own, window, views, begin), life(end, window, views, begin))
+        case Until(ended_trigger, end):
+            return ended(life(ended_trigger, window, views, begin), life(end, window, views, begin))
         case GiveUp(time):
-            return Life([], next((at for at in range(begin, len(views)) if views[at].max_event_time >= time), None))
-    return once(at for at in range(begin, len(views)) if is_at(trigger, window, views, begin, at))
+            ends = (place for place in range(begin, len(views)) if views[place].max_event_time >= time)
+            return Life([], next(ends, None))
+    return once(place for place in range(begin, len(views)) if may_fire(trigger, window, views, begin, place))
 
 
-def is_at(trigger: Trigger, window: Window, views: Views, begin: int, at: int) -> bool:
-    """True if a plain trigger that starts at one place can fire at another."""
-    view = views[at]
+def may_fire(trigger: Trigger, window: Window, views: Views, begin: int, place: int) -> bool:
+    """True if a plain trigger that starts at `begin` may fire at a place."""
+    view = views[place]
     length = window.end - window.start
     match trigger:
         case AfterCount(count):
-            return sum(view.arrivals for view in views[begin : at + 1]) >= count
+            return sum(view.arrivals for view in views[begin : place + 1]) >= count
         case Past(part, delay):
-            has_place = window.end < INFINITY or part == 0
-            return has_place and view.max_event_time >= window.start + round(part * length) + delay
+            has_such_tick = window.end < INFINITY or part == 0
+            return has_such_tick and view.max_event_time >= window.start + round(part * length) + delay
         case Percentile(part):
             return view.arrivals > 0 and window.end < INFINITY and view.newest - window.start >= part * length
         case When(condition):
@@ -106,17 +112,22 @@ def is_at(trigger: Trigger, window: Window, views: Views, begin: int, at: int) -
         case OnSignal(signal):
             return signal in view.signals
         case Timer(period, is_aligned):
-            return view.clock >= due(period, is_aligned, views[begin:at])
-    raise AssertionError(f"what does {trigger} mean?")
+            return view.clock >= due(period, is_aligned, views[begin:place])
+    raise AssertionError(f"{trigger} has no definition")
 
 
 def due(period: int, is_aligned: bool, views: Views) -> float:
-    """Return when a timer fires: from the first clock that is known when or after a member has come."""
-    first_touched = next((place for place, view in enumerate(views) if view.arrivals), len(views))
-    clock = next((view.clock for view in views[first_touched:] if view.clock > EARLIEST), None)
-    if clock is None:
+    """Return the clock reading at which a timer fires; infinity if it has not started.
+
+    It starts with the first member, at the first reading of a clock from then on.
+    """
+    first_place = next((place for place, view in enumerate(views) if view.arrivals), len(views))
+    started = next((view.clock for view in views[first_place:] if view.clock > EARLIEST), None)
+    if started is None:
         return inf
-    return clock - clock % period + period if is_aligned else clock + period
+    if is_aligned:
+        return started - started % period + period
+    return started + period
 
 
 def once(places: Iterable[int]) -> Life:
@@ -154,9 +165,10 @@ def last_of(lives: Sequence[Life]) -> Life:
 
     A part that is finished without having fired ends it.
     """
-    silent_ends = [part.end for part in lives if not part.firings and part.end is not None]
-    if any(not part.firings for part in lives):
-        return Life([], min(silent_ends, default=None))
+    silent_parts = [part for part in lives if not part.firings]
+    if silent_parts:
+        ends = [part.end for part in silent_parts if part.end is not None]
+        return Life([], min(ends, default=None))
     return once([max(part.firings[0] for part in lives)])
 
 
