@@ -10,7 +10,7 @@ import pytest
 from muntin import INFINITY, Event, calendar, cumulate, hopping, trailing
 from muntin.testing import horizon_of
 from muntin.windows import WindowKind
-from tests.sdk.testing.laws.test_hostile import OWN_KINDS
+from tests.sdk.testing.laws.test_hostile import HONEST_KINDS
 from tests.sdk.windows.window_definitions import DEFINED, pairs_defined, pairs_of
 
 DAY = 86_400_000_000
@@ -20,7 +20,7 @@ CALENDARS = [
     calendar("3 months", "month", zone="America/New_York", reach="5 days"),
     calendar("week"),
 ]
-KINDS = [kind for kind in [*OWN_KINDS, *CALENDARS] if type(kind) in DEFINED]
+KINDS = [kind for kind in [*HONEST_KINDS, *CALENDARS] if type(kind) in DEFINED]
 
 
 def random_events(seed: int, scale: int) -> list[Event[Any]]:
