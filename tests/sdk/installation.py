@@ -33,13 +33,21 @@ class Installation:
     modules: list[str] = field(default_factory=list)
 
     def plugin(self, name: str, *offered: str, distribution: str = "", source: str | None = None) -> None:
-        """Install a plugin that offers aggregates of these names, or whatever the source says."""
+        """Install a plugin, in a distribution named `muntin-<name>` by default.
+
+        It offers aggregates of these names, or whatever the source says. The Python module is named `plugin_0_<name>`
+        for the first plugin, `plugin_1_<name>` for the second, and so on.
+        """
         module = f"plugin_{len(self.modules)}_{name}"
         self.modules.append(module)
-        (self.folder / f"{module}.py").write_text(offering(*offered) if source is None else source, encoding="utf-8")
-        info = self.folder / f"{(distribution or f'muntin-{name}').replace('-', '_')}-0.1.0.dist-info"
+        if source is None:
+            source = offering(*offered)
+        (self.folder / f"{module}.py").write_text(source, encoding="utf-8")
+
+        distribution = distribution or f"muntin-{name}"
+        info = self.folder / f"{distribution.replace('-', '_')}-0.1.0.dist-info"
         info.mkdir()
-        metadata = f"Metadata-Version: 2.1\nName: {distribution or f'muntin-{name}'}\nVersion: 0.1.0\n"
+        metadata = f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 0.1.0\n"
         (info / "METADATA").write_text(metadata, encoding="utf-8")
         (info / "entry_points.txt").write_text(f"[muntin]\n{name} = {module}\n", encoding="utf-8")
 
@@ -51,11 +59,11 @@ class Installation:
         return sorted(entry_points, key=lambda entry: entry.value)
 
     def catalog(self, *allowed: str) -> Catalog:
-        """Return the result of discovery."""
+        """Return a catalog of the plugins that are installed, or of the allowed ones among them."""
         return Catalog(self.entries(), allowed or None)
 
     def imported(self) -> list[str]:
-        """Return the plugins that have been imported."""
+        """Return the names of the plugins that have been imported."""
         return [module.split("_", 2)[2] for module in self.modules if module in sys.modules]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def module_class(base: Any, **attributes: Any) -> Any:
-    """Return a module class with a name and a version.
+    """Return a module class, named `Made`, with a name and a version.
 
     Args:
         base: Base class, with types in brackets.
@@ -20,7 +20,7 @@ def module_class(base: Any, **attributes: Any) -> Any:
         2
     """
     body = {"name": "demo.made", "version": "1.0.0", **attributes}
-    attributes_given = {
-        name: value for name, value in body.items() if value is not None or name not in ("name", "version")
-    }
-    return new_class("Made", (base,), exec_body=lambda namespace: namespace.update(attributes_given))
+    for name in ("name", "version"):
+        if body[name] is None:
+            del body[name]
+    return new_class("Made", (base,), exec_body=lambda namespace: namespace.update(body))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
-from itertools import permutations
 from typing import Any
 
 import pytest
@@ -70,7 +69,7 @@ def test_an_unknown_unit_is_answered_with_the_closest_and_with_all(duration: str
 
 
 @given(st.integers(-(2**62), 2**62))
-def test_a_length_in_words_is_read_as_itself(length: int) -> None:
+def test_a_length_that_is_spelled_in_words_is_read_as_that_length(length: int) -> None:
     assert ticks(spell_ticks(length)) == length
 
 
@@ -91,7 +90,7 @@ def test_a_length_in_words_is_read_as_itself(length: int) -> None:
         (None, "it is a NoneType"),
     ],
 )
-def test_what_has_no_fixed_length_is_refused_with_the_reason(duration: object, reason: str) -> None:
+def test_a_value_that_is_no_duration_is_refused_with_the_reason(duration: object, reason: str) -> None:
     with pytest.raises(DurationError) as refused:
         ticks(duration)  # type: ignore[arg-type]  # that is the point
     assert refused.value.value is duration
@@ -139,46 +138,64 @@ def test_an_instant_counts_microseconds_from_the_epoch(at: datetime, expected: i
 
 
 @pytest.mark.parametrize("tick", [0, -1, 1_388_534_400_000_001])
-def test_a_moment_is_the_instant_again(tick: int) -> None:
+def test_the_moment_of_a_tick_is_a_datetime_in_utc_whose_instant_is_the_tick(tick: int) -> None:
     at = moment(tick)
     assert at is not None
-    assert (instant(at), at.tzinfo) == (tick, UTC)
+    assert instant(at) == tick
+    assert at.tzinfo is UTC
+
+
+def test_infinity_has_no_moment_and_ticks_beyond_the_year_9999_are_refused() -> None:
     assert moment(INFINITY) is None
     with pytest.raises(OverflowError):
-        moment(INFINITY - 1)  # beyond the year 9999
+        moment(INFINITY - 1)
 
 
 # events and lifetimes
 
 
-def test_an_event_lasts_a_tick_or_until_more_is_known_or_from_one_time_to_another() -> None:
+def test_a_point_lasts_a_tick_and_an_edge_has_no_end() -> None:
     point = Event.point(4, "hit")
-    edge = Event.edge(4, 1.5)
-    event = Event(0, 1_000_000, None)
     assert (point.start, point.end, point.duration) == (4, 5, 1)
-    assert (edge.end, edge.lifetime.is_open, edge.ends_at) == (INFINITY, True, None)
-    assert (event.starts_at, event.ends_at) == (moment(0), moment(1_000_000))
+    edge = Event.edge(4, 1.5)
+    assert edge.end == INFINITY
+    assert edge.lifetime.is_open
+    assert edge.ends_at is None
 
 
-@pytest.mark.parametrize("kind", [Lifetime, lambda start, end: Event(start, end, "payload")])
+def test_an_event_has_its_start_and_end_as_moments_too() -> None:
+    event = Event(0, 1_000_000, None)
+    assert event.starts_at == moment(0)
+    assert event.ends_at == moment(1_000_000)
+
+
+@pytest.mark.parametrize("make", [Lifetime, lambda start, end: Event(start, end, "payload")], ids=["lifetime", "event"])
 @pytest.mark.parametrize("end", [3, 2, -4])
-def test_an_end_must_lie_after_the_start(kind: type[Lifetime], end: int) -> None:
+def test_an_end_that_is_not_after_the_start_is_refused(make: Callable[[int, int], object], end: int) -> None:
     with pytest.raises(StreamError, match=rf"must end after it starts, got \[3, {end}\)") as refused:
-        kind(3, end)
+        make(3, end)
     assert refused.value.values == {"start": 3, "end": end}
 
 
 #         0    5    10
 # first   [----)
-# second       [----)      they touch
-# third       [-)          it overlaps both
-def test_lifetimes_that_touch_do_not_overlap_and_sort_by_start_then_end() -> None:
+# second       [----)      touches the first
+# third       [-)          overlaps both
+def test_lifetimes_that_touch_do_not_overlap() -> None:
     first = Lifetime(0, 5)
     second = Lifetime(5, 10)
     third = Lifetime(4, 6)
-    overlaps = [(a, b) for a, b in permutations((first, second, third), 2) if a.overlaps(b)]
-    assert overlaps == [(first, third), (second, third), (third, first), (third, second)]
-    assert sorted([Lifetime(2, 4), Lifetime(1, 9), Lifetime(2, 3)]) == [Lifetime(1, 9), Lifetime(2, 3), Lifetime(2, 4)]
+    assert not first.overlaps(second)
+    assert not second.overlaps(first)
+    assert third.overlaps(first)
+    assert first.overlaps(third)
+    assert third.overlaps(second)
+    assert second.overlaps(third)
+
+
+def test_lifetimes_sort_by_start_then_end() -> None:
+    lifetimes = [Lifetime(2, 4), Lifetime(1, 9), Lifetime(2, 3)]
+    assert sorted(lifetimes) == [Lifetime(1, 9), Lifetime(2, 3), Lifetime(2, 4)]
 
 
 def test_events_are_values() -> None:
@@ -189,12 +206,7 @@ def test_events_are_values() -> None:
         event.end = 5  # type: ignore[misc]  # that is the point
 
 
-P1 = "P1"
-P2 = "P2"
-
-
-def meaning(*changes: Change[str]) -> Mapping[tuple[Hashable, int], Event[str]]:
-    return fold(changes)
+# Changes, and the canonical history table that they fold to: from the id and the start of an event to the event.
 
 
 #          1    5    10
@@ -203,68 +215,73 @@ def meaning(*changes: Change[str]) -> Mapping[tuple[Hashable, int], Event[str]]:
 # E0       [---)                ended at 5
 # E1          [----)            inserted
 def test_table_2_of_the_paper_folds_to_table_1() -> None:
-    table = meaning(
-        Insertion("E0", Event(1, INFINITY, P1)),
-        Revision("E0", Event(1, INFINITY, P1), 10),
-        Revision("E0", Event(1, 10, P1), 5),
-        Insertion("E1", Event(4, 9, P2)),
+    table = fold(
+        [
+            Insertion("E0", Event(1, INFINITY, "P1")),
+            Revision("E0", Event(1, INFINITY, "P1"), new_end=10),
+            Revision("E0", Event(1, 10, "P1"), new_end=5),
+            Insertion("E1", Event(4, 9, "P2")),
+        ]
     )
-    assert table == {("E0", 1): Event(1, 5, P1), ("E1", 4): Event(4, 9, P2)}
+    assert table == {("E0", 1): Event(1, 5, "P1"), ("E1", 4): Event(4, 9, "P2")}
+
+
+EVENT = Event(4, 9, "P1")
 
 
 def test_punctuation_does_not_change_the_table() -> None:
-    assert meaning(Insertion(1, Event(4, 9, P1)), Punctuation(9), Punctuation(INFINITY)) == {(1, 4): Event(4, 9, P1)}
+    assert fold([Insertion("E0", EVENT), Punctuation(9), Punctuation(INFINITY)]) == {("E0", 4): EVENT}
 
 
 def test_a_new_end_equal_to_the_start_deletes_the_event() -> None:
-    event = Event(4, 9, P1)
-    assert retraction(1, event) == Revision(1, event, 4)
-    assert retraction(1, event).is_retraction
-    assert meaning(Insertion(1, event), retraction(1, event)) == {}
+    assert retraction("E0", EVENT) == Revision("E0", EVENT, new_end=4)
+    assert retraction("E0", EVENT).is_retraction
+    assert fold([Insertion("E0", EVENT), retraction("E0", EVENT)]) == {}
 
 
 def test_a_deleted_event_may_be_inserted_anew() -> None:
-    event = Event(4, 9, P1)
-    assert meaning(Insertion(1, event), retraction(1, event), Insertion(1, Event(5, 6, P2))) == {
-        (1, 5): Event(5, 6, P2)
-    }
+    another_event = Event(5, 6, "P2")
+    table = fold([Insertion("E0", EVENT), retraction("E0", EVENT), Insertion("E0", another_event)])
+    assert table == {("E0", 5): another_event}
 
 
 def test_a_new_end_before_the_start_is_refused() -> None:
     with pytest.raises(StreamError, match="event 'E0' starts at 4 and cannot end at 3"):
-        Revision("E0", Event(4, 9, P1), 3)
+        Revision("E0", EVENT, new_end=3)
 
 
 @pytest.mark.parametrize(
     ("change", "sync_time"),
     [
-        (Insertion(1, Event(4, 9, P1)), 4),
-        (Revision(1, Event(4, 9, P1), 6), 6),
-        (Revision(1, Event(4, 9, P1), 12), 9),
-        (Revision(1, Event(4, INFINITY, P1), 12), 12),
-        (Revision(1, Event(4, 9, P1), 4), 4),
+        (Insertion("E0", EVENT), 4),
+        (Revision("E0", EVENT, new_end=6), 6),
+        (Revision("E0", EVENT, new_end=12), 9),
+        (Revision("E0", Event.edge(4, "P1"), new_end=12), 12),
+        (Revision("E0", EVENT, new_end=4), 4),
         (Punctuation(7), 7),
     ],
-    ids=str,
+    ids=["insertion", "earlier end", "later end", "end of an edge", "retraction", "punctuation"],
 )
-def test_the_sync_time_is_where_the_axis_changes_first(change: Change[Any], sync_time: int) -> None:
+def test_the_sync_time_of_a_change_is_the_first_tick_at_which_it_alters_the_axis(
+    change: Change[Any], sync_time: int
+) -> None:
     assert change.sync_time == sync_time
 
 
-def test_an_id_that_is_alive_cannot_be_inserted() -> None:
+def test_an_event_with_the_id_and_the_start_of_one_that_is_alive_cannot_be_inserted() -> None:
     with pytest.raises(StreamError, match="event 1 is inserted twice"):
-        meaning(Insertion(1, Event(4, 9, P1)), Insertion(1, Event(4, 7, P1)))
+        fold([Insertion(1, EVENT), Insertion(1, Event(4, 7, "P1"))])
 
 
-def test_two_events_of_one_id_start_at_different_ticks() -> None:
-    first = Event(4, 9, P1)
-    second = Event(5, 9, P2)
-    table = meaning(Insertion(1, first), Insertion(1, second), Revision(1, second, 7))
-    assert table == {(1, 4): first, (1, 5): Event(5, 7, P2)}
+def test_events_of_one_id_that_start_at_different_ticks_are_two() -> None:
+    second = Event(5, 9, "P2")
+    table = fold([Insertion(1, EVENT), Insertion(1, second), Revision(1, second, new_end=7)])
+    assert table == {(1, 4): EVENT, (1, 5): Event(5, 7, "P2")}
 
 
-def test_a_revision_must_know_the_event_it_revises() -> None:
-    with pytest.raises(StreamError, match=r"a revision of event 1 expects .*end=8.*, the table has .*end=9"):
-        meaning(Insertion(1, Event(4, 9, P1)), Revision(1, Event(4, 8, P1), 6))
+def test_a_revision_of_an_event_that_is_not_in_the_table_is_refused() -> None:
+    revision = Revision(1, Event(4, 8, "P1"), new_end=6)
     with pytest.raises(StreamError, match="the table has None"):
-        meaning(Revision(1, Event(4, 8, P1), 6))
+        fold([revision])
+    with pytest.raises(StreamError, match=r"a revision of event 1 expects .*end=8.*, the table has .*end=9"):
+        fold([Insertion(1, EVENT), revision])

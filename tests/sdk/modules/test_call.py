@@ -18,30 +18,43 @@ from muntin.errors import ModuleDefinitionError, ParameterError
 from muntin_engine import from_stream, module
 
 
-def offered() -> Iterator[tuple[ModuleType, type[Module]]]:
+def modules_of_our_plugins() -> Iterator[tuple[ModuleType, type[Module]]]:
     """Yield all modules of our own plugins, each with the package that it is imported from."""
     for package in (stats, muntin_patterns):
-        name = package.__name__.removeprefix("muntin_")
-        yield from ((package, cls) for cls in installed().plugin(name).modules.values())
+        plugin_name = package.__name__.removeprefix("muntin_")
+        for cls in installed().plugin(plugin_name).modules.values():
+            yield package, cls
 
 
-OFFERED = list(offered())
+EACH_MODULE = pytest.mark.parametrize(
+    ("package", "cls"), [pytest.param(package, cls, id=cls.name) for package, cls in modules_of_our_plugins()]
+)
 
 
-@pytest.mark.parametrize(("package", "cls"), OFFERED, ids=[cls.name for _, cls in OFFERED])
+@EACH_MODULE
 def test_each_module_of_our_plugins_has_a_typed_call_with_its_docstring(package: Any, cls: type[Module]) -> None:
-    name = cls.name.rpartition(".")[2]
+    _, _, name = cls.name.rpartition(".")
     call = getattr(package, name)
     assert name in package.__all__
     assert (call.__name__, call.__doc__) == (name, cls.__doc__)
     assert cls.__doc__
-    assert cls.__doc__.partition("\n")[0] in pydoc.render_doc(call)
-    shown = inspect.signature(call).parameters
-    assert list(shown)[1:] == list(inspect.signature(cls).parameters)
-    assert all(part.kind is not part.POSITIONAL_OR_KEYWORD for part in shown.values())
+    first_line = cls.__doc__.partition("\n")[0]
+    assert first_line in pydoc.render_doc(call)
 
 
-def test_a_typed_call_is_the_call_by_name() -> None:
+@EACH_MODULE
+def test_the_typed_call_of_each_module_takes_columns_by_place_and_parameters_by_name(
+    package: Any, cls: type[Module]
+) -> None:
+    _, _, name = cls.name.rpartition(".")
+    columns, *parameters = inspect.signature(getattr(package, name)).parameters.values()
+    assert columns.kind is not columns.POSITIONAL_OR_KEYWORD
+    assert [parameter.name for parameter in parameters] == list(inspect.signature(cls).parameters)
+    for parameter in parameters:
+        assert parameter.kind is not parameter.POSITIONAL_OR_KEYWORD
+
+
+def test_a_typed_call_equals_the_call_by_name() -> None:
     assert stats.average("km") == module("stats.average", "km")
     assert stats.count() == module("stats.count")
     assert stats.quantile("km", q=0.9) == module("stats.quantile", "km", q=0.9)
@@ -74,18 +87,22 @@ class Unversioned(Above):
     version = ""
 
 
-def test_a_module_of_ones_own_needs_one_line() -> None:
-    above = typed_call(Above)
+above = typed_call(Above)
+
+
+def test_the_typed_call_of_a_module_of_ones_own_equals_the_call_by_its_class() -> None:
     assert above("metres", level=2.0) == module(Above, "metres", level=2.0)
-    assert str(inspect.signature(above).replace(return_annotation=inspect.Signature.empty)) == (
-        "(*columns, level: float = 0.0)"
-    )
 
 
-def test_what_is_wrong_is_said_where_the_call_is() -> None:
+def test_a_typed_call_shows_the_parameters_of_its_module() -> None:
+    signature = inspect.signature(above).replace(return_annotation=inspect.Signature.empty)
+    assert str(signature) == "(*columns, level: float = 0.0)"
+
+
+def test_a_typed_call_refuses_wrong_parameters_and_incomplete_modules() -> None:
     with pytest.raises(ParameterError, match=r"tides.above\(level: float = 0.0\) does not accept its parameters"):
-        typed_call(Above)("metres", limit=2.0)  # type: ignore[call-arg]  # on purpose
+        above("metres", limit=2.0)  # type: ignore[call-arg]  # on purpose
     with pytest.raises(ParameterError, match="level must be a float, got '2'; write level=2"):
-        typed_call(Above)("metres", level="2")  # type: ignore[arg-type]  # on purpose
+        above("metres", level="2")  # type: ignore[arg-type]  # on purpose
     with pytest.raises(ModuleDefinitionError, match="has no version"):
         typed_call(Unversioned)("metres")

@@ -1,4 +1,4 @@
-"""Mistakes of whoever writes her first module: each message says what is wrong, what was expected and what to write."""
+"""Mistakes in a first module: each message says what is wrong, what was expected and what to write."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from muntin import Aggregate, IncrementalAggregate, Operator, tumbling
 from muntin.errors import MuntinError
 from muntin.testing import AggregateLaws, Computation, IncrementalAggregateLaws, LawError, Script, WindowedQuery
 
-HOUR = Script().point("a", 1, 3.0).point("b", 2, 5.0).close()
 
+class Range:
+    """A class that should be a dataclass."""
 
-class Range:  # no dataclass
     low: float
     high: float
 
@@ -28,27 +28,32 @@ class Ends:
     high: int
 
 
-def aggregate(result: Any, returned: Any = None) -> Any:
-    """Return an aggregate of floats that returns a value."""
+def aggregate(result_type: Any, result: Any = None) -> Any:
+    """Return an aggregate of floats that declares one type and returns a result of maybe another one."""
 
-    class Made(Aggregate[float, result]):
+    class Made(Aggregate[float, result_type]):
         name, version = "tides.made", "1.0.0"
 
         def compute_result(self, payloads: Any) -> Any:
-            return returned
+            return result
 
     return Made
 
 
-def define(result: Any) -> Callable[[], object]:
-    return lambda: aggregate(result).check_definition()
+def check_definition(result_type: Any) -> Callable[[], object]:
+    """Return a function that checks an aggregate which declares a type as that of its result."""
+    return lambda: aggregate(result_type).check_definition()
 
 
 def run(module: Any) -> Callable[[], object]:
-    return lambda: HOUR.run(WindowedQuery(tumbling(10), [Computation(module())]))
+    """Return a function that runs a module over a window of two points."""
+    script = Script().point("a", 1, 3.0).point("b", 2, 5.0).close()
+    return lambda: script.run(WindowedQuery(tumbling(10), [Computation(module())]))
 
 
 class Rows(Operator[float, float]):
+    """An operator that returns a value, and not rows."""
+
     name, version = "tides.rows", "1.0.0"
 
     def compute_result(self, payloads: Any) -> Any:
@@ -56,7 +61,7 @@ class Rows(Operator[float, float]):
 
 
 class Total(IncrementalAggregate[float, Range, float]):
-    """Its state is a class that is no record."""
+    """A module whose state is no record and no other plain data."""
 
     name, version = "tides.total", "1.0.0"
 
@@ -71,6 +76,8 @@ class Total(IncrementalAggregate[float, Range, float]):
 
 
 class Lacking(IncrementalAggregate[float, float, float]):
+    """A module without `create_state`."""
+
     name, version = "tides.lacking", "1.0.0"
 
     def add_events(self, state: Any, payloads: Any) -> Any:
@@ -81,6 +88,8 @@ class Lacking(IncrementalAggregate[float, float, float]):
 
 
 class Means(IncrementalAggregate[float, Any, float]):
+    """A module whose state is an array."""
+
     name, version = "tides.means", "1.0.0"
 
     def create_state(self) -> Any:
@@ -93,34 +102,39 @@ class Means(IncrementalAggregate[float, Any, float]):
         return 0.0
 
 
-def laws(kit: Any, module: Any, law: str = "") -> Callable[[], object]:
-    """Return a function that defines a test class of a laws class, and runs a law of it if there is one."""
-
-    def run_law() -> object:
-        tests = type("TestMade", (kit,), {"module": module})()
-        return getattr(tests, law)() if law else tests
-
-    return run_law
+def define_laws(laws_class: Any, module: Any) -> Callable[[], object]:
+    """Return a function that defines a laws class for a module, as a module writer does in a test file."""
+    return lambda: type("TestMade", (laws_class,), {"module": module})
 
 
-SURVIVES = "test_state_survives_its_codec"
+def try_codec(module: Any) -> Callable[[], object]:
+    """Return a function that tries the law that a state survives its codec."""
+    laws: Any = type("TestMade", (IncrementalAggregateLaws,), {"module": module})()
+    run_test: Callable[[], object] = laws.test_state_survives_its_codec
+    return run_test
+
+
+# a mistake: what runs into it, and parts of the message
 MISTAKES: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
     "no @dataclass above a result": (
-        define(Range),
+        check_definition(Range),
         ("Range", "has no column type", "write @dataclass above class Range"),
     ),
     "no @dataclass above a state": (
-        laws(IncrementalAggregateLaws, Total(), SURVIVES),
+        try_codec(Total()),
         ("of type Range is not plain data", "write @dataclass above class Range"),
     ),
     "an array as a state": (
-        laws(IncrementalAggregateLaws, Means(), SURVIVES),
+        try_codec(Means()),
         ("of type ndarray is not plain data", "list[float]", "tolist()"),
     ),
-    "NumPy's float in brackets": (define(np.float64), ("numpy.float64", "instead of float64 write float")),
-    "an array in brackets": (define(np.ndarray), ("numpy.ndarray", "write list[float]", "array.tolist()")),
-    "a Series in brackets": (define(pd.Series), ("has no column type", "write list[float]", "series.tolist()")),
-    "a list of nothing": (define(list), ("list does not say what it holds", "list[float]")),
+    "NumPy's float in brackets": (check_definition(np.float64), ("numpy.float64", "instead of float64 write float")),
+    "an array in brackets": (check_definition(np.ndarray), ("numpy.ndarray", "write list[float]", "array.tolist()")),
+    "a Series in brackets": (
+        check_definition(pd.Series),
+        ("has no column type", "write list[float]", "series.tolist()"),
+    ),
+    "a list of nothing": (check_definition(list), ("list does not say what it holds", "list[float]")),
     "too few brackets": (
         lambda: IncrementalAggregate[float, float],  # type: ignore[misc]  # that is the point
         ("IncrementalAggregate with 2 types in brackets", "expected: IncrementalAggregate[In, State, Out]"),
@@ -130,7 +144,10 @@ MISTAKES: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
         ("tides.lacking does not define create_state", "def create_state(self, ...)", "help(IncrementalAggregate)"),
     ),
     "another type": (run(aggregate(float, "5")), ("tides.made 1.0.0", "it is '5', expected float", "declare what it")),
-    "another type in a field": (run(aggregate(Ends, Ends(1.0, "x"))), (".high is 'x', expected integer",)),  # type: ignore[arg-type]
+    "another type in a field": (
+        run(aggregate(Ends, Ends(1.0, "x"))),  # type: ignore[arg-type]  # that is the point
+        (".high is 'x', expected integer",),
+    ),
     "a value in the place of rows": (
         run(Rows),
         ("compute_result of an operator returned 5.0", "yield of each row", "write an Aggregate"),
@@ -156,18 +173,19 @@ MISTAKES: dict[str, tuple[Callable[[], object], tuple[str, ...]]] = {
         ("tides.made has continues_since = 1.0, which is not text", "'1.0'"),
     ),
     "the laws of another base class": (
-        laws(AggregateLaws, Total()),
+        define_laws(AggregateLaws, Total()),
         ("checks the laws of Aggregate", "use IncrementalAggregateLaws, as the base class of Total is"),
     ),
-    "the laws of a class": (laws(IncrementalAggregateLaws, Total), ("use module = Total(), an instance",)),
-    "the laws of a function": (laws(AggregateLaws, max), ("use an instance of a subclass of Aggregate",)),
+    "the laws of a class": (define_laws(IncrementalAggregateLaws, Total), ("use module = Total(), an instance",)),
+    "the laws of a function": (define_laws(AggregateLaws, max), ("use an instance of a subclass of Aggregate",)),
 }
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_message_says_what_to_write_instead(mistake: str) -> None:
-    act, texts = MISTAKES[mistake]
+    make_mistake, parts = MISTAKES[mistake]
     with pytest.raises((MuntinError, LawError, TypeError)) as caught:
-        act()
+        make_mistake()
     message = str(caught.value)
-    assert [text for text in texts if text not in message] == [], message
+    for part in parts:
+        assert part in message

@@ -1,4 +1,4 @@
-"""Functions of the values in a window as modules."""
+"""Functions of the values in a window as modules: what they are given, and what they return."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from pyspark.sql.pandas import functions as pandas_functions
 from pyspark.sql.types import DoubleType, LongType
 
 from muntin.errors import ModuleDefinitionError
+from muntin.schemas import Struct
 from muntin_engine import module
 
 pandas_udf: Any = pandas_functions.pandas_udf  # its overloads leave out what is annotated
@@ -25,9 +26,13 @@ NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
 
 def value_of(function: Callable[..., Any], payloads: Sequence[Any], columns: int = 1, **parameters: Any) -> Any:
+    """Call a function as a module, on the payloads of a window; of several columns a payload is a tuple."""
     call = module(function, *(f"c{place}" for place in range(columns)), **parameters)
     instance: Any = call.cls(**call.parameters)
     return instance.compute_result(payloads)
+
+
+# Functions that say by their annotations what they take.
 
 
 def spread(km: list[float]) -> float:
@@ -90,7 +95,10 @@ def test_a_function_is_given_an_array_or_a_list_and_returns_plain_values(
     function: Callable[..., Any], payloads: Sequence[Any], parameters: Mapping[str, Any], expected: object
 ) -> None:
     value = value_of(function, payloads, **parameters)
-    assert value == pytest.approx(expected) if isinstance(expected, float) else value == expected
+    if isinstance(expected, float):
+        assert value == pytest.approx(expected)
+    else:
+        assert value == expected
     assert type(value).__module__ != "numpy"
 
 
@@ -115,7 +123,7 @@ def test_a_function_of_something_else_than_columns_is_refused(function: Callable
         module(function, "km")
 
 
-def test_several_columns_are_several_arguments() -> None:
+def test_the_values_of_several_columns_are_several_arguments() -> None:
     pairs = [(1.0, 10.0), (2.0, 20.0), (4.0, 30.0)]
     assert value_of(lambda x, y: float(x @ y), pairs, columns=2, returns=float) == 170.0
     assert value_of(weighted, pairs, columns=2) == pytest.approx(170 / 60)
@@ -128,7 +136,14 @@ def test_a_row_with_a_null_is_skipped_unless_the_function_takes_nulls() -> None:
     assert module(missing, "km").cls.input_field().is_nullable
 
 
-def test_the_result_is_of_the_type_that_is_said_or_annotated() -> None:
-    assert module(spread, "km").cls.result_field() == module(np.ptp, "km", returns=float).cls.result_field()
-    assert module(spread, "km", returns=float | None).cls.result_field().is_nullable
-    assert [part.name for part in module(extremes, "km").cls.result_field().type.fields] == ["low", "high"]  # type: ignore[union-attr]
+def test_the_result_is_of_the_type_that_the_call_or_the_annotation_says() -> None:
+    by_annotation = module(spread, "km").cls.result_field()
+    by_call = module(np.ptp, "km", returns=float).cls.result_field()
+    assert by_annotation == by_call
+    assert module(spread, "km", returns=float | None).cls.result_field().is_nullable, "the call has precedence"
+
+
+def test_a_named_tuple_as_the_result_is_a_record() -> None:
+    result_type = module(extremes, "km").cls.result_field().type
+    assert isinstance(result_type, Struct)
+    assert [field.name for field in result_type.fields] == ["low", "high"]

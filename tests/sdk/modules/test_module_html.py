@@ -26,16 +26,19 @@ class Above(Aggregate[float, int]):
         return len(payloads)
 
 
-class Undecided(Above):
-    name = "tides.undecided"
+class Untyped(Above):
+    """A module whose input has no known type."""
+
+    name = "tides.untyped"
 
     @classmethod
     def input_field(cls) -> Any:
         return Aggregate.input_field()
 
 
-def html_of(shown: object) -> str:
-    return cast("str", cast("Any", shown)._repr_html_())
+def html_of(module_or_call: Any) -> str:
+    """Return what a notebook shows of a module, or of a call of one."""
+    return cast("str", module_or_call._repr_html_())
 
 
 def test_a_call_shows_its_columns_and_parameters() -> None:
@@ -48,10 +51,11 @@ def test_a_call_shows_its_columns_and_parameters() -> None:
     assert ">returns</th>" in html
 
 
-def test_a_function_of_a_plugin_and_a_module_show_the_module() -> None:
-    assert html_of(stats.average) == html_of(Average())
-    assert "Average the members of a window." in html_of(stats.average)
-    assert ">columns</th>" not in html_of(stats.average)
+def test_the_typed_call_of_a_plugin_shows_what_the_module_shows() -> None:
+    html = html_of(stats.average)
+    assert html == html_of(Average())
+    assert "Average the members of a window." in html
+    assert ">columns</th>" not in html
 
 
 def test_a_call_of_several_inputs_names_their_streams() -> None:
@@ -59,7 +63,7 @@ def test_a_call_of_several_inputs_names_their_streams() -> None:
     assert "left of inside: celsius, right of outside: celsius" in html_of(call)
 
 
-def test_everything_is_escaped() -> None:
+def test_docstrings_and_parameters_are_escaped() -> None:
     html = html_of(Above())
     assert "Count payloads &lt;above&gt; a level." in html
     assert "word: str = &#x27;&lt;word&gt;&#x27;" in html
@@ -67,12 +71,12 @@ def test_everything_is_escaped() -> None:
 
 
 def test_a_class_whose_types_are_not_known_is_shown_without_them() -> None:
-    html = html_of(cast("Any", Undecided)())
-    assert "tides.undecided" in html
+    html = html_of(Untyped())
+    assert "tides.untyped" in html
     assert ">reads</th>" not in html
 
 
-def test_a_function_shows_its_parameters_and_its_result() -> None:
+def test_a_function_of_a_plugin_shows_its_parameters_and_its_result() -> None:
     html = html_of(stats.clamp)
     assert f"<b>{stats.clamp.name} {stats.clamp.version}</b>" in html
     assert "low: " in html

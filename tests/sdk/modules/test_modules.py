@@ -54,20 +54,20 @@ class Leaf(Middle[str, int]):
         return None
 
 
-def test_types_come_from_the_brackets() -> None:
+def test_the_types_of_a_module_come_from_the_brackets_behind_its_base_class() -> None:
     assert spell(Range.input_field()) == "float"
     assert spell(Range.result_field()) == "struct<low: float, high: float>"
-    assert Range.state_type() is None
+    assert Range.state_type() is None, "it is not incremental"
 
 
-def test_types_are_found_through_classes_in_between() -> None:
+def test_the_types_of_a_module_are_found_through_classes_in_between() -> None:
     assert spell(Leaf.input_field()) == "list[integer]"
     assert spell(Leaf.result_field()) == "integer | None"
     assert Leaf.state_type() == dict[str, int]
     Leaf.check_definition()
 
 
-def test_types_are_found_behind_a_mixin() -> None:
+def test_the_types_of_a_module_are_found_behind_a_mixin() -> None:
     class Mixin:
         pass
 
@@ -77,48 +77,54 @@ def test_types_are_found_behind_a_mixin() -> None:
     assert spell(Mixed.input_field()) == "float"
 
 
-SHAPES = [
-    ("Aggregate", False, False),
-    ("Operator", False, True),
-    ("IncrementalAggregate", True, False),
-    ("ColumnarAggregate", True, False),
-    ("IncrementalOperator", True, True),
-    ("RowOperator", False, True),
-    ("StreamOperator", False, True),
-    ("IntervalOperator", False, True),
-]
+# a base class: whether it is incremental, and whether it is an operator
+SHAPES = {
+    "Aggregate": (False, False),
+    "Operator": (False, True),
+    "IncrementalAggregate": (True, False),
+    "ColumnarAggregate": (True, False),
+    "IncrementalOperator": (True, True),
+    "RowOperator": (False, True),
+    "StreamOperator": (False, True),
+    "IntervalOperator": (False, True),
+}
 
 
-@pytest.mark.parametrize(("name", "is_incremental", "is_operator"), SHAPES)
-def test_each_base_class_says_its_shape(name: str, is_incremental: bool, is_operator: bool) -> None:
+@pytest.mark.parametrize("name", SHAPES)
+def test_each_base_class_says_whether_it_is_incremental_and_an_operator_and_is_not_time_sensitive(name: str) -> None:
     base: type[Module] = getattr(muntin, name)
-    assert (base.is_incremental, base.is_operator) == (is_incremental, is_operator)
+    assert (base.is_incremental, base.is_operator) == SHAPES[name]
     assert not base.is_time_sensitive
     assert not base.reads_times
 
 
 def test_a_class_that_is_time_sensitive_reads_times_unless_it_says_that_it_does_not() -> None:
-    timed: Any = type("Timed", (Aggregate,), {"is_time_sensitive": True})
-    writes_alone: Any = type("WritesAlone", (timed,), {"reads_times": False})
-    assert (timed.reads_times, writes_alone.reads_times) == (True, False)
-    again: Any = type("Again", (writes_alone,), {})
-    untimed: Any = type("Untimed", (timed,), {"is_time_sensitive": False})
-    assert (again.reads_times, untimed.reads_times) == (False, False)
+    time_sensitive: Any = type("TimeSensitive", (Aggregate,), {"is_time_sensitive": True})
+    assert time_sensitive.reads_times
+    without_reading: Any = type("WithoutReading", (time_sensitive,), {"reads_times": False})
+    assert not without_reading.reads_times
 
 
-def test_these_base_classes_are_all_there_are() -> None:
+def test_a_subclass_reads_times_as_its_base_class_does_unless_it_is_not_time_sensitive_any_more() -> None:
+    time_sensitive: Any = type("TimeSensitive", (Aggregate,), {"is_time_sensitive": True})
+    without_reading: Any = type("WithoutReading", (time_sensitive,), {"reads_times": False})
+    assert not type("Subclass", (without_reading,), {}).reads_times  # type: ignore[attr-defined]
+    assert not type("Subclass", (time_sensitive,), {"is_time_sensitive": False}).reads_times  # type: ignore[attr-defined]
+
+
+def test_all_base_classes_of_modules_have_a_shape_here() -> None:
     bases = {name for name, value in vars(muntin).items() if isinstance(value, type) and issubclass(value, Module)}
-    assert bases == {"Module", *(name for name, *_ in SHAPES)}
+    assert bases == {"Module", *SHAPES}
 
 
 def module(base: Any, **attributes: Any) -> type[Module]:
-    """Make a module class that is complete, unless a test replaces an attribute."""
+    """Return a module class with a name, a version and `compute_result`, of which attributes replace some."""
     defaults = {"name": "demo.broken", "compute_result": lambda self, *arguments: 0}
     return module_class(base, **(defaults | attributes))  # type: ignore[no-any-return]  # it is one
 
 
 UNTYPED: Any = Aggregate
-"""The base class, to be given what a type checker refuses."""
+"""The base class, to be given types that a type checker refuses."""
 
 
 class Counting(IncrementalAggregate[int, int, int]):
@@ -189,26 +195,28 @@ def test_an_incomplete_module_is_refused_with_what_is_missing(broken: type[Modul
     assert message in str(refused.value)
 
 
-def test_an_abstract_module_cannot_be_made() -> None:
+def test_a_base_class_cannot_be_instantiated() -> None:
     with pytest.raises(TypeError, match="abstract"):
         Operator()  # type: ignore[abstract]  # that is the point
 
 
-def test_having_a_method_is_declaring_the_capability() -> None:
-    class Summing(Leaf):
+def test_a_module_has_the_optional_methods_that_it_defines_and_no_other() -> None:
+    """Having the method is how a module declares what it can do."""
+
+    class Combining(Leaf):
         def combine(self, state: dict[str, int], other: dict[str, int]) -> dict[str, int]:
             return {**state, **other}
 
-    assert hasattr(Summing(), "combine")
-    assert not hasattr(Summing(), "deduct")
-    assert not hasattr(Summing(), "remove_events")
+    assert hasattr(Combining(), "combine")
+    assert not hasattr(Combining(), "deduct")
+    assert not hasattr(Combining(), "remove_events")
 
 
-def test_the_base_classes_state_laws_that_the_kit_has() -> None:
-    for name, *_ in SHAPES:
-        text = getattr(muntin, name).__doc__ or ""
-        laws = "StreamOperator" if name == "IntervalOperator" else name  # those of which it is one
-        assert f"muntin.testing.{laws}Laws" in text
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_docstring_of_a_base_class_names_its_laws(name: str) -> None:
+    docstring = getattr(muntin, name).__doc__ or ""
+    laws = "StreamOperatorLaws" if name == "IntervalOperator" else f"{name}Laws"  # it is a stream operator
+    assert f"muntin.testing.{laws}" in docstring
 
 
 @function("demo.fahrenheit", version="1.2.0")
@@ -222,25 +230,39 @@ def twice(numbers: list[int]) -> list[int]:
     return [2 * number for number in numbers]
 
 
-def test_a_function_is_called_as_before_and_says_what_it_is() -> None:
-    assert (fahrenheit(100.0), fahrenheit(100.0, offset=0.0), twice([1, 2])) == (212.0, 180.0, [2, 4])
-    assert (fahrenheit.name, fahrenheit.version, fahrenheit.sql_name) == ("demo.fahrenheit", "1.2.0", "demo_fahrenheit")
-    assert (spell(fahrenheit.result), fahrenheit.is_vectorized) == ("float", False)
+def test_a_function_is_called_as_without_the_decorator() -> None:
+    assert fahrenheit(100.0) == 212.0
+    assert fahrenheit(100.0, offset=0.0) == 180.0
+    assert twice([1, 2]) == [2, 4]
+
+
+def test_a_function_knows_its_name_version_and_result() -> None:
+    assert fahrenheit.name == "demo.fahrenheit"
+    assert fahrenheit.sql_name == "demo_fahrenheit"
+    assert fahrenheit.version == "1.2.0"
+    assert spell(fahrenheit.result) == "float"
+    assert not fahrenheit.is_vectorized
+
+
+def test_the_result_of_a_vectorised_function_is_that_of_a_row() -> None:
     assert isinstance(twice, Function)
-    assert (spell(twice.result), twice.is_vectorized) == ("integer", True)
+    assert twice.is_vectorized
+    assert spell(twice.result) == "integer"
 
 
 @pytest.mark.parametrize(
-    ("named", "options", "message"),
+    ("name", "options", "message"),
     [
         ("demo.bare", {}, "demo.bare does not say what it returns; annotate it"),
         ("demo.column", {"vectorized": True}, "function('demo.column', result=float, ...)"),
         ("Twice", {}, "is named 'Twice'"),
     ],
 )
-def test_a_function_that_does_not_say_what_it_is_is_refused(named: str, options: dict[str, Any], message: str) -> None:
+def test_a_function_without_a_result_type_or_with_a_wrong_name_is_refused(
+    name: str, options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ModuleDefinitionError) as refused:
-        function(named, version="1", **options)(lambda number: number)
+        function(name, version="1", **options)(lambda number: number)
     assert message in str(refused.value)
 
 
@@ -255,6 +277,7 @@ class Column:
 
 
 def above(limit: Any) -> Any:
+    """Return a function without a name to import it by."""
     return lambda value: value > limit
 
 
@@ -278,19 +301,21 @@ def test_a_parameter_is_spelled_the_same_in_every_process(value: Any, text: str)
     assert spell_parameter(value) == text
 
 
-def test_functions_without_a_name_to_import_are_told_apart_by_what_they_do() -> None:
-    same = [spell_parameter(above(1)), spell_parameter(above(1))]
-    other_classes = [
-        spell_parameter(above(2)),
-        spell_parameter(above("1")),
-        spell_parameter(lambda value: value < 1),
-        spell_parameter(lambda value, least=2: value),
+def test_functions_without_a_name_to_import_are_spelled_by_their_code_and_the_values_in_it() -> None:
+    assert spell_parameter(above(1)) == spell_parameter(above(1))
+    assert spell_parameter(above(1)).startswith("<<lambda> ")
+    different_functions = [
+        above(1),
+        above(2),
+        above("1"),
+        lambda value: value < 1,
+        lambda value, least=2: value,
     ]
-    assert len({*same, *other_classes}) == 5
-    assert same[0].startswith("<<lambda> ")
+    assert len({spell_parameter(function) for function in different_functions}) == 5
 
 
 def test_a_function_of_a_script_is_spelled_the_same_in_every_process(tmp_path: Path) -> None:
+    """Though a process has addresses and an order of sets of its own."""
     script = tmp_path / "script.py"
     script.write_text(
         "from muntin.modules.parameters import spell as spell_parameter\n"
@@ -299,9 +324,11 @@ def test_a_function_of_a_script_is_spelled_the_same_in_every_process(tmp_path: P
         "    return labels if value in {'x', 'y', 'z', 'v'} else (lambda: held)\n"
         "print(spell_parameter(known))\n"
     )
-    runs = [
-        subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True).stdout.strip()
-        for _ in range(2)
-    ]
-    assert len(set(runs)) == 1
-    assert runs[0].startswith("<known ")
+
+    def spelled_by_a_process() -> str:
+        run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+        return run.stdout.strip()
+
+    first = spelled_by_a_process()
+    assert first.startswith("<known ")
+    assert spelled_by_a_process() == first

@@ -1,4 +1,4 @@
-"""Slips of the pen that would change nothing without a word: they are refused, with what was meant."""
+"""Misspelt attributes, which would have no effect and no error: they are refused, with what was meant."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from muntin import (
     ClipPolicy,
     Event,
     IncrementalAggregate,
+    Module,
     Operator,
     OutputContract,
     Window,
     window,
 )
 from muntin.catalog.named_windows import EXAMPLES
+from muntin.definitions.attributes import check_attributes
 from muntin.errors import ModuleDefinitionError, ParameterError, UnknownModuleError
 from muntin.windows import WindowKind
 from muntin.windows.specification import WindowSpecification
@@ -31,6 +33,7 @@ class Plain(Aggregate[float, float]):
         return sum(payloads)
 
 
+# an attribute as it is misspelt, its value, and the attribute that was meant
 SLIPS: list[tuple[str, object, str]] = [
     ("output_contract", OutputContract.TIME_BOUND, "contract"),
     ("promise", OutputContract.UNRESTRICTED, "contract"),
@@ -46,7 +49,9 @@ SLIPS: list[tuple[str, object, str]] = [
 
 
 @pytest.mark.parametrize(("attribute", "value", "meant"), SLIPS)
-def test_an_attribute_that_nearly_is_one_that_is_read_is_refused(attribute: str, value: object, meant: str) -> None:
+def test_an_attribute_with_nearly_the_name_of_one_that_is_read_is_refused(
+    attribute: str, value: object, meant: str
+) -> None:
     slip = type("Slip", (Plain,), {attribute: value})
     with pytest.raises(ModuleDefinitionError) as refused:
         slip.check_definition()  # type: ignore[attr-defined]
@@ -54,8 +59,14 @@ def test_an_attribute_that_nearly_is_one_that_is_read_is_refused(attribute: str,
     assert message.startswith(f"test.plain sets {attribute} = ")
     assert f"did you mean {meant}?" in message
     assert f"write {meant} = ..., or rename it" in message
-    if meant != "is_time_sensitive":  # then the method takes a window, too
-        type("Mended", (Plain,), {meant: value}).check_definition()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("attribute", "value"), [(meant, value) for _, value, meant in SLIPS])
+def test_the_attribute_that_was_meant_is_accepted(attribute: str, value: object) -> None:
+    methods: dict[str, Any] = {}
+    if attribute == "is_time_sensitive":
+        methods["compute_result"] = lambda self, events, window: 0.0
+    type("Mended", (Plain,), {attribute: value, **methods}).check_definition()  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -71,67 +82,75 @@ def test_an_attribute_that_nearly_is_one_that_is_read_is_refused(attribute: str,
         ("contracts", 3),
     ],
 )
-def test_attributes_of_ones_own_are_left_alone(attribute: str, value: object) -> None:
-    type("Own", (Plain,), {attribute: value}).check_definition()  # type: ignore[attr-defined]
+def test_attributes_of_ones_own_are_accepted(attribute: str, value: object) -> None:
+    type("WithAttribute", (Plain,), {attribute: value}).check_definition()  # type: ignore[attr-defined]
 
 
-def test_all_kinds_of_modules_are_looked_at() -> None:
-    class Slow(Operator[float, float]):
-        name, version = "test.slow", "1.0.0"
-        is_time_sensitive = True
-        output_contract = OutputContract.TIME_BOUND
+class SlipInOperator(Operator[float, float]):
+    name, version = "test.slip_in_operator", "1.0.0"
+    is_time_sensitive = True
+    output_contract = OutputContract.TIME_BOUND
 
-        def compute_result(self, events: Sequence[Event[float]], window: Window) -> list[float]:
-            return []
-
-    class Kept(IncrementalAggregate[float, float, float]):
-        name, version = "test.kept", "1.0.0"
-        state_byte = 8
-
-        def create_state(self) -> float:
-            return 0.0
-
-        def add_events(self, state: float, payloads: Sequence[float]) -> float:
-            return state
-
-        def compute_result(self, state: float) -> float:
-            return state
-
-    for cls in (Slow, Kept):
-        with pytest.raises(ModuleDefinitionError, match="which nothing reads; did you mean"):
-            cls.check_definition()
+    def compute_result(self, events: Sequence[Event[float]], window: Window) -> list[float]:
+        return []
 
 
-def test_window_kinds_are_looked_at_too() -> None:
-    @dataclass(frozen=True, slots=True)
-    class Visits(WindowKind):
-        name: ClassVar[str] = "shop.visits"
-        version: ClassVar[str] = "1.0"
-        title: ClassVar[str] = "visits"
-        can_be_time_bounds: ClassVar[bool] = True
-        gap: int = 5
+class SlipInIncremental(IncrementalAggregate[float, float, float]):
+    name, version = "test.slip_in_incremental", "1.0.0"
+    state_byte = 8
 
-        def windows_of(self, *_: Any) -> Any: ...
+    def create_state(self) -> float:
+        return 0.0
 
-    from muntin.definitions.attributes import check_attributes
+    def add_events(self, state: float, payloads: Sequence[float]) -> float:
+        return state
 
+    def compute_result(self, state: float) -> float:
+        return state
+
+
+@pytest.mark.parametrize("cls", [SlipInOperator, SlipInIncremental])
+def test_a_misspelt_attribute_is_refused_in_other_shapes_of_modules_too(cls: type[Module]) -> None:
+    with pytest.raises(ModuleDefinitionError, match="which nothing reads; did you mean"):
+        cls.check_definition()
+
+
+@dataclass(frozen=True, slots=True)
+class Visits(WindowKind):
+    """A kind of windows with a misspelt attribute: `can_be_time_bound` is meant."""
+
+    name: ClassVar[str] = "shop.visits"
+    version: ClassVar[str] = "1.0"
+    title: ClassVar[str] = "visits"
+    can_be_time_bounds: ClassVar[bool] = True
+    gap: int = 5
+
+    def windows_of(self, *_: Any) -> Any: ...
+
+
+def test_a_misspelt_attribute_is_refused_in_kinds_of_windows_too() -> None:
     with pytest.raises(ModuleDefinitionError, match="did you mean can_be_time_bound"):
         check_attributes(Visits, "shop.visits")
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
-def test_the_example_of_each_kind_can_be_run(name: str) -> None:
+def test_the_example_of_each_kind_makes_windows(name: str) -> None:
     example = EXAMPLES[name].partition(", or ")[0]
-    instance = eval(example, {"window": window})  # it is our own text
-    assert isinstance(instance, WindowSpecification)
-    if name not in ("between", "snapshot", "global", "unwindowed", "landmark"):
-        with pytest.raises(ParameterError) as refused:
-            window(name, siz=3)
-        message = str(refused.value)
-        assert f"write for example {EXAMPLES[name]}" in message
-        assert "and it has no siz" in message
-        assert "'int'" not in message
-        assert "-> None" not in message
+    assert isinstance(eval(example, {"window": window}), WindowSpecification)
+
+
+KINDS_WITH_A_PARAMETER_TO_GIVE = sorted(set(EXAMPLES) - {"between", "snapshot", "global", "unwindowed", "landmark"})
+
+
+@pytest.mark.parametrize("name", KINDS_WITH_A_PARAMETER_TO_GIVE)
+def test_a_misspelt_parameter_of_a_kind_is_answered_with_its_example(name: str) -> None:
+    with pytest.raises(ParameterError) as refused:
+        window(name, siz=3)
+    message = str(refused.value)
+    assert f"write for example {EXAMPLES[name]}" in message
+    assert "and it has no siz" in message
+    assert "'int'" not in message
+    assert "-> None" not in message
 
 
 @pytest.mark.parametrize(
@@ -143,7 +162,7 @@ def test_the_example_of_each_kind_can_be_run(name: str) -> None:
         ("batches", "did you mean 'batch'?"),
     ],
 )
-def test_a_word_that_is_no_kind_is_answered_with_kinds(name: str, advice: str) -> None:
+def test_an_unknown_name_of_a_kind_is_answered_with_what_to_write_and_all_kinds(name: str, advice: str) -> None:
     with pytest.raises(UnknownModuleError) as refused:
         window(name, size="10 minutes")
     message = str(refused.value)

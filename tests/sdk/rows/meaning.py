@@ -33,9 +33,9 @@ class ReadRow:
     Attributes:
         row: Row.
         partition: Partition of the row.
-        evict: Value for the policy of eviction; None if it reads none.
-        trigger: Value for the policy of triggers; None if it reads none.
-        is_admitted: True if the row is in windows.
+        evict: Value for the policy of eviction; None if that policy reads none.
+        trigger: Value for the policy of triggers; None if that policy reads none.
+        is_admitted: True if the row is in windows; False if it only calls handlers, or marks the end of a batch.
     """
 
     row: Row
@@ -51,12 +51,13 @@ class ReadRow:
 
 
 def computed(windows: PartitionedRows, rows: Sequence[Row], tick: int) -> list[Computed]:
-    """Return the windows that are computed of rows and of time up to a tick, in any order."""
+    """Return the windows that are computed of all rows of a stream and of time up to a tick, in any order."""
     ends_by_markers = isinstance(windows.policies[0], MarkerPolicy)
     read_rows: list[ReadRow] = []
     for row in rows:
         read_row = _read(windows, row)
-        if read_row.is_admitted or (ends_by_markers and read_row.evict):
+        is_marker = ends_by_markers and read_row.evict
+        if read_row.is_admitted or is_marker:
             read_rows.append(read_row)
 
     windows_computed: list[Computed] = []
@@ -72,8 +73,8 @@ def computed(windows: PartitionedRows, rows: Sequence[Row], tick: int) -> list[C
 def full(windows: LastRows, rows: Sequence[Row], tick: int) -> list[tuple[Hashable, int]]:
     """Return the partitions that were full up to a tick, each with the first tick at which it was.
 
-    It is full with its n-th row, when a row that follows is too far away from one before it, or when its first row is
-    too old.
+    A partition is full as soon as one of its rows may leave: with its n-th row, when a row comes whose attribute is too
+    far from that of an earlier row, or when its first row is too old.
     """
     read_rows = [_read(windows, row) for row in rows]
     admitted = [row for row in read_rows if row.is_admitted]
@@ -86,25 +87,42 @@ def full(windows: LastRows, rows: Sequence[Row], tick: int) -> list[tuple[Hashab
 
 
 def _first_full(windows: LastRows, rows: Sequence[ReadRow]) -> int | None:
-    """Return the first tick at which a partition is full."""
+    """Return the first tick at which a partition with these rows is full, or None if it never is."""
     evicts = windows.evicts
     if isinstance(evicts, CountPolicy):
         return rows[evicts.size - 1].time if len(rows) >= evicts.size else None
     if isinstance(evicts, ElapsedPolicy):
-        return rows[0].time + evicts.length + 1
-    for count, row in enumerate(rows, 1):
-        if not all(_stays(windows, rows[:count], place, 0) for place in range(count - 1)):
-            return row.time
+        return rows[0].time + evicts.length + 1  # a row stays while it is at most `length` old
+
+    # By differences: with the first row that makes an earlier one leave.
+    for count, newest in enumerate(rows, 1):
+        rows_so_far = rows[:count]
+        for place in range(count - 1):
+            if not _stays(windows, rows_so_far, place, newest.time):
+                return newest.time
     return None
 
 
 def _read(windows: PartitionedRows, row: Row) -> ReadRow:
+    """Give each value of a row its role.
+
+    The values come in the order of `windows.reads`: the partition, what each policy reads, and at last whether the row
+    is admitted; what the windows do not ask for is left out.
+    """
     values = list(row.values)
-    is_admitted = windows.admits is None or bool(values.pop())
-    partition = values.pop(0) if windows.partitions is not None else 0
-    with_value = DeltaPolicy | MarkerPolicy | ConditionPolicy
-    of_policies = [values.pop(0) if isinstance(policy, with_value) else None for policy in windows.policies]
-    evict, trigger = (*of_policies, None)[:2]
+    is_admitted = True
+    if windows.admits is not None:
+        is_admitted = bool(values.pop())
+    partition: Hashable = 0  # the only one
+    if windows.partitions is not None:
+        partition = values.pop(0)
+
+    policy_values: list[Any] = []
+    for policy in windows.policies:
+        reads_value = isinstance(policy, DeltaPolicy | MarkerPolicy | ConditionPolicy)
+        policy_values.append(values.pop(0) if reads_value else None)
+    evict = policy_values[0]
+    trigger = policy_values[1] if len(policy_values) == 2 else None  # a batch has a policy of eviction alone
     return ReadRow(row, partition, evict, trigger, is_admitted)
 
 
@@ -120,13 +138,13 @@ def _sliding(windows: LastRows, rows: Sequence[ReadRow], partition: Hashable, ti
             if row.trigger is True:
                 yield from _window_after(windows, rows[:count], row.time)
     elif isinstance(triggers, DeltaPolicy):
-        base = None
+        last_trigger = None  # the value from which the difference counts
         for place, row in enumerate(rows):
-            if base is None:
-                base = row.trigger
-            elif row.trigger is not None and row.trigger > base + triggers.size:
-                base = row.trigger
-                yield from _window_after(windows, rows[:place], row.time)
+            if last_trigger is None:
+                last_trigger = row.trigger
+            elif row.trigger is not None and row.trigger > last_trigger + triggers.size:
+                last_trigger = row.trigger
+                yield from _window_after(windows, rows[:place], row.time)  # without the row that triggers
     else:
         assert isinstance(triggers, ElapsedPolicy)
         period = triggers.length
@@ -136,13 +154,15 @@ def _sliding(windows: LastRows, rows: Sequence[ReadRow], partition: Hashable, ti
 
 
 def _window_after(windows: LastRows, rows: Sequence[ReadRow], time: int) -> Iterator[Computed]:
-    """Yield the window after the rows of a partition at a time, if a row is still in it."""
-    held = [row for place, row in enumerate(rows) if _stays(windows, rows, place, time)]
-    if not held:
+    """Yield the window that a partition has at a time, after these rows; nothing if none of them is still in it."""
+    members = [row for place, row in enumerate(rows) if _stays(windows, rows, place, time)]
+    if not members:
         return
-    start = time - windows.evicts.length if isinstance(windows.evicts, ElapsedPolicy) else held[0].time
+    start = members[0].time
+    if isinstance(windows.evicts, ElapsedPolicy):
+        start = time - windows.evicts.length
     end = max(time, rows[-1].time + 1)
-    yield Computed(Window(start, end), held[0].partition, numbers_of(held))
+    yield Computed(Window(start, end), members[0].partition, numbers_of(members))
 
 
 def numbers_of(rows: Sequence[ReadRow]) -> tuple[int, ...]:
@@ -150,9 +170,9 @@ def numbers_of(rows: Sequence[ReadRow]) -> tuple[int, ...]:
 
 
 def _stays(windows: LastRows, rows: Sequence[ReadRow], place: int, time: int) -> bool:
-    """True if a row is still in the window.
+    """Return whether the row at a place is still in the window at a time, after all these rows of its partition.
 
-    By differences it stays as long as the nearest row with an attribute: itself, one before it, or one after it.
+    By differences a row without an attribute stays as long as the nearest row that has one, looked for before it first.
     """
     row = rows[place]
     later = rows[place + 1 :]
@@ -163,8 +183,9 @@ def _stays(windows: LastRows, rows: Sequence[ReadRow], place: int, time: int) ->
         return time - row.time <= evicts.length
     assert isinstance(evicts, DeltaPolicy)
     nearest_first = [*reversed(rows[: place + 1]), *later]
-    attribute = next((row.evict for row in nearest_first if row.evict is not None), None)
-    return all(row.evict - attribute <= evicts.size for row in later if row.evict is not None)
+    attributes = [row.evict for row in nearest_first if row.evict is not None]
+    later_attributes = [row.evict for row in later if row.evict is not None]
+    return all(attribute - attributes[0] <= evicts.size for attribute in later_attributes)
 
 
 def _tumbling(windows: RowBatches, all_rows: Sequence[ReadRow], partition: Hashable, tick: int) -> Iterator[Computed]:
@@ -179,21 +200,23 @@ def _tumbling(windows: RowBatches, all_rows: Sequence[ReadRow], partition: Hasha
                 batch = [row for row in rows if start <= row.time < end]
                 yield Computed(Window(start, end), partition, numbers_of(batch))
         return
+
+    # A batch begins with the first row that is in none yet. It ends by a row, or by time where `within` limits it.
     while rows:
         start = rows[0].time
-        closing = _closing(evicts, rows, all_rows)
+        closing_row = _closing_row(evicts, rows, all_rows)
         overdue = INFINITY if windows.within is None else start + windows.within.length
-        if overdue <= (tick if closing is None else closing.time):
+        if overdue <= (tick if closing_row is None else closing_row.time):
             batch = [row for row in rows if row.time < overdue]
             end = overdue
-        elif closing is None:
+        elif closing_row is None:
             return
-        elif isinstance(evicts, CountPolicy):  # the row that closes a batch is in it
-            batch = [row for row in rows if row.row.number <= closing.row.number]
-            end = closing.time + 1
+        elif isinstance(evicts, CountPolicy):  # the row that closes the batch is in it
+            batch = [row for row in rows if row.row.number <= closing_row.row.number]
+            end = closing_row.time + 1
         else:
-            batch = [row for row in rows if row.row.number < closing.row.number]
-            end = max(closing.time, batch[-1].time + 1)
+            batch = [row for row in rows if row.row.number < closing_row.row.number]
+            end = max(closing_row.time, batch[-1].time + 1)
         yield Computed(Window(start, end), partition, numbers_of(batch))
         rows = rows[len(batch) :]
 
@@ -202,8 +225,11 @@ def _is_marker(evicts: RowPolicy, row: ReadRow) -> bool:
     return isinstance(evicts, MarkerPolicy) and bool(row.evict)
 
 
-def _closing(evicts: RowPolicy, rows: Sequence[ReadRow], all_rows: Sequence[ReadRow]) -> ReadRow | None:
-    """Return the row that ends the batch which begins with the first of a partition's rows, if time does not."""
+def _closing_row(evicts: RowPolicy, rows: Sequence[ReadRow], all_rows: Sequence[ReadRow]) -> ReadRow | None:
+    """Return the row that ends the batch which begins with the first of these rows; None if no row does.
+
+    The rows are those of a partition. A marker is looked for among the rows of all partitions: it ends all batches.
+    """
     if isinstance(evicts, CountPolicy):
         return rows[evicts.size - 1] if len(rows) >= evicts.size else None
     if isinstance(evicts, MarkerPolicy):
@@ -211,4 +237,5 @@ def _closing(evicts: RowPolicy, rows: Sequence[ReadRow], all_rows: Sequence[Read
         return next((marker for marker in markers if marker.row.number > rows[0].row.number), None)
     assert isinstance(evicts, DeltaPolicy)
     with_attribute = [row for row in rows if row.evict is not None]
-    return next((row for row in with_attribute if row.evict - with_attribute[0].evict > evicts.size), None)
+    too_far = (row for row in with_attribute if row.evict - with_attribute[0].evict > evicts.size)
+    return next(too_far, None)

@@ -7,7 +7,7 @@ left to right; the rows that no match takes belong to no window.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 from muntin import INFINITY, Window
 from muntin.rows import Row, RowsBetween
@@ -15,13 +15,19 @@ from tests.sdk.rows.tracing import Computed
 
 
 def computed_between(windows: RowsBetween, rows: Sequence[Row], tick: int, *, is_over: bool = False) -> list[Computed]:
-    """Return the windows that are computed of rows and of time up to a tick, or up to the end of the stream."""
+    """Return the windows that are computed of rows and of time up to a tick, in any order.
+
+    If the stream is over at the tick, windows that are open then end with it.
+    """
+    rows_by_partition: dict[Hashable, list[Row]] = {}
+    for row in rows:
+        partition = row.values[0] if windows.partitions else 0
+        rows_by_partition.setdefault(partition, []).append(row)
+
     computed = []
-    names = {row.values[0] if windows.partitions else 0 for row in rows}
-    for name in names:
-        partition_rows = [row for row in rows if not windows.partitions or row.values[0] == name]
+    for partition, partition_rows in rows_by_partition.items():
         for window, numbers in _windows_of_partition(windows, partition_rows, tick, is_over):
-            computed.append(Computed(window, name, numbers))
+            computed.append(Computed(window, partition, numbers))
     return computed
 
 
@@ -33,29 +39,35 @@ def _windows_of_partition(
     Rows are read as letters, and windows are found by regular expressions over them.
     """
     letters = "".join(_letter(windows, row) for row in rows)
-    closed, broken = _expressions(windows)
+    closed_expression, open_expression = _expressions(windows)
     length = INFINITY if windows.within is None else windows.within.length
-    place = 0
-    while (first := re.compile("[ob]").search(letters, place)) is not None:
-        start = rows[first.start()].time
-        most = sum(row.time < start + length for row in rows)
-        match = closed.match(letters, first.start(), most)
+    place = 0  # of the first row that no window before has taken
+    while (opening := re.compile("[ob]").search(letters, place)) is not None:
+        first = opening.start()
+        start = rows[first].time
+        in_time = sum(row.time < start + length for row in rows)  # rows come in order: so many may be in the window
+        match = closed_expression.match(letters, first, in_time)
         is_closed = match is not None
-        match = match or broken.match(letters, first.start(), most)
+        match = match or open_expression.match(letters, first, in_time)
         assert match is not None
         place = match.end()
-        after = rows[place].time if place < len(rows) else tick
-        newest = rows[place - 1].time
-        if is_closed or place < most:
-            end = newest + 1 if is_closed and windows.closes and windows.closing_row else max(after, newest + 1)
+
+        # The first tick after the window.
+        newest_time = rows[place - 1].time
+        next_time = rows[place].time if place < len(rows) else tick
+        if is_closed and windows.closes and windows.closing_row:
+            end = newest_time + 1
+        elif is_closed or place < in_time:  # by the row that follows
+            end = max(next_time, newest_time + 1)
         elif tick >= start + length:
             end = start + length
         elif is_over:
             end = tick
         else:
-            return
+            return  # still open
+
         if is_closed or not windows.closed_only:
-            yield Window(start, end), tuple(row.number for row in rows[first.start() : place])
+            yield Window(start, end), tuple(row.number for row in rows[first:place])
 
 
 def _letter(windows: RowsBetween, row: Row) -> str:
@@ -71,10 +83,18 @@ def _letter(windows: RowsBetween, row: Row) -> str:
 
 
 def _expressions(windows: RowsBetween) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return the expression of closed windows, and that of open ones: up to the row that ends them, or to the end."""
+    """Return the expression of windows that a row closes, and that of windows which none closes.
+
+    The latter go up to the row that opens the next window, if such a row ends them, or to the last row.
+    """
     if windows.closes is None:
         return re.compile("on*(?=o)"), re.compile("on*$")
-    inner, end = ("n", "(?=o|$)") if windows.reopens else ("[on]", "$")
+    if windows.reopens:
+        inner = "n"
+        end = "(?=o|$)"
+    else:
+        inner = "[on]"  # a row that opens, within an open window, is a member as others are
+        end = "$"
     if windows.closing_row:
         return re.compile(f"b|o{inner}*[cb]"), re.compile(f"o{inner}*{end}")
     return re.compile(f"[ob]{inner}*(?=[cb])"), re.compile(f"[ob]{inner}*{end}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
@@ -14,55 +14,59 @@ from muntin.windows import WindowContext
 from tests.modules.rows import Listed
 from tests.sdk.rows.tracing import Trace
 
-LETTERS = {"o": (True, False), "c": (False, True), "b": (True, True), ".": (False, False), "?": (None, None)}
+OPENS_AND_CLOSES = {"o": (True, False), "c": (False, True), ".": (False, False)}
 
 
 def rows_of(line: str) -> list[Row]:
-    """A row per letter, at times 1, 2, 3, ...: it opens, closes, does both, neither, or nobody knows."""
-    return [Row(place, place, LETTERS[letter]) for place, letter in enumerate(line, 1)]
+    """Return a row for each letter, at times 1, 2, 3, ...: `o` opens a window, `c` closes it, `.` does neither."""
+    return [Row(place, place, OPENS_AND_CLOSES[letter]) for place, letter in enumerate(line, 1)]
 
 
-def windows_of(windows: RowsBetween, line: str, end: int | None = None) -> list[tuple[int, int, tuple[int, ...]]]:
-    """Return start, end and row numbers of each window that is computed; the stream ends at a tick, or never."""
-    trace = Trace(windows).rows(*rows_of(line))
-    if end is not None:
-        trace.close(end)
-    return [(window.start, window.end, rows) for window, _, rows in trace.computed]
-
-
-SIMPLE = between("o", "c")
-
-
-def test_a_window_that_nobody_closes_is_not_kept_for_longer_than_it_may_last() -> None:
+def test_a_window_that_nobody_closes_is_held_as_long_as_it_may_last() -> None:
     windows = between("o", "c", within=10)
-    trace = Trace(windows).rows(*rows_of("o.."))
+    trace = Trace(windows).rows(*rows_of("o.."))  # it opens at 1
     assert windows.next_tick(trace.state) == 11
     assert not windows.is_empty(trace.state)
+
     trace.advance(11)
     assert windows.is_empty(trace.state)
     assert windows.next_tick(trace.state) == INFINITY
 
 
-def test_partitions_are_bounded_together() -> None:
-    windows = between("o", "c").partition("p", most=1, age=3)
-    trace = Trace(windows).rows(Row(1, 1, ("a", True, False)), Row(2, 2, ("b", True, False)))
-    trace.rows(Row(3, 3, ("a", False, True)), Row(4, 4, ("b", False, True)))
+def row_between(time: int, partition: str, *, opens: bool = False, closes: bool = False) -> Row:
+    """Return a row with these values, whose number is its time."""
+    return Row(time, time, (partition, opens, closes))
+
+
+def test_a_partition_beyond_the_greatest_number_is_removed_with_its_open_window() -> None:
+    trace = Trace(between("o", "c").partition("p", most=1)).rows(
+        row_between(1, "a", opens=True),
+        row_between(2, "b", opens=True),  # the second partition, so a is removed
+        row_between(3, "a", closes=True),
+        row_between(4, "b", closes=True),
+    )
     assert [(computed.partition, computed.rows) for computed in trace.computed] == [("b", (2, 4))]
-    late = Trace(windows).rows(Row(1, 1, ("a", True, False)), Row(2, 4, ("a", False, True)))
-    assert late.computed == []
 
 
-def test_a_script_runs_over_them_with_conditions_by_name() -> None:
-    rows = [{"number": row.number, "o": row.values[0], "c": row.values[1]} for row in rows_of(".o.co")]
+def test_a_partition_without_a_row_for_its_age_is_removed_with_its_open_window() -> None:
+    trace = Trace(between("o", "c").partition("p", age=3)).rows(
+        row_between(1, "a", opens=True),
+        row_between(4, "a", closes=True),
+    )
+    assert trace.computed == []
+
+
+def test_a_script_runs_over_windows_between_rows_and_reads_conditions_by_name() -> None:
     script = Script()
-    for row in rows:
-        script = script.point(row["number"], row["number"], row)
-    query = WindowedQuery(SIMPLE, [Computation(Listed(), select=lambda payload: payload["number"])])
-    (results,) = script.close().run(query).values()
+    for row in rows_of(".o.co"):
+        opens, closes = row.values
+        script = script.point(row.number, row.time, {"number": row.number, "o": opens, "c": closes})
+    list_numbers = Computation(Listed(), select=lambda payload: payload["number"])
+    (results,) = script.close().run(WindowedQuery(between("o", "c"), [list_numbers])).values()
     assert [row.value for row in results] == [([2, 3, 4],), ([5],)]
 
 
-REFUSED: dict[str, Any] = {
+REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "no condition": (between, "has no condition"),
     "no text": (lambda: between(3), "takes a column or an SQL expression as text, got 3"),  # type: ignore[arg-type]
     "separators": (lambda: between(closes="m", closing_row=False), r"write batch\(marker\('m'\)\)"),
@@ -74,18 +78,25 @@ REFUSED: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_contradicts_itself_is_refused_with_what_to_write(name: str) -> None:
-    make, message = REFUSED[name]
+@pytest.mark.parametrize("contradiction", REFUSED)
+def test_windows_that_contradict_themselves_are_refused_with_what_to_write(contradiction: str) -> None:
+    make_windows, message = REFUSED[contradiction]
     with pytest.raises(WindowError, match=message):
-        make()
+        make_windows()
 
 
-def test_they_are_told_as_they_are_written() -> None:
-    windows = between("x > 1", "x < 0", closing_row=False, reopens=True, within=9, closed_only=True).partition("p")
+def test_windows_between_rows_are_shown_as_they_are_written_and_say_what_they_read() -> None:
     text = "between('x > 1', 'x < 0', closing_row=False, reopens=True, within=9, closed_only=True).partition('p')"
+    windows = between("x > 1", "x < 0", closing_row=False, reopens=True, within=9, closed_only=True).partition("p")
     assert str(windows) == text
     assert windows.conditions == ("x > 1", "x < 0")
     assert windows.reads == ("p", "x > 1", "x < 0")
-    assert windows.with_lengths(lambda length: length * 10).within == elapsed(90)
-    assert (SIMPLE.context, windows.context) == (WindowContext.BACKWARD, WindowContext.FORWARD)
+
+
+def test_the_time_limit_of_a_window_between_rows_scales_with_the_axis() -> None:
+    assert between("o", "c", within=9).with_lengths(lambda length: length * 10).within == elapsed(90)
+
+
+def test_windows_between_rows_depend_on_earlier_rows_and_on_later_ones_where_only_closed_ones_count() -> None:
+    assert between("o", "c").context == WindowContext.BACKWARD
+    assert between("o", "c", closed_only=True).context == WindowContext.FORWARD

@@ -1,4 +1,7 @@
-"""The laws of row windows: Muntin's own keep them, and for each there are windows that break it alone."""
+"""The laws of row windows: Muntin's own keep them, and for each law there are windows that break it alone.
+
+The state of the windows here has the number and the time of each member, from the oldest on.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from muntin.testing import LawError, RowWindowLaws, laws_of
 
 @dataclass(frozen=True)
 class Pairs(RowWindows):
-    """Keeps all laws: each row with the one before it."""
+    """Keeps all laws: each row together with the row before it, as soon as there is one."""
 
     name: ClassVar[str] = "hostile.pairs"
     version: ClassVar[str] = "1.0"
@@ -47,7 +50,7 @@ class Leaky(Pairs):
 
 
 class Slow(Pairs):
-    """Forgets to advance time when a row comes, though something is due."""
+    """Has rows for three ticks, and forgets to advance time when a row comes, though another has to leave first."""
 
     def step(self, state: Any, row: Row) -> Iterator[Action]:
         state.append([row.number, row.time])
@@ -62,7 +65,7 @@ class Slow(Pairs):
 
 
 class Forgetful(Pairs):
-    """Does not write the row that it holds."""
+    """Leaves the row that it holds out of the data of a state."""
 
     def to_data(self, state: Any) -> Any:
         return []
@@ -70,33 +73,34 @@ class Forgetful(Pairs):
 
 @dataclass(frozen=True)
 class Counting(Pairs):
-    """Drops the rows of all keys but the first."""
+    """Counts the keys on itself, and drops the rows of all keys but the first."""
 
-    seen: list[int] = field(default_factory=list, compare=False, repr=False, init=False)
+    keys: list[None] = field(default_factory=list, compare=False, repr=False, init=False)
 
     def create_state(self) -> Any:
-        self.seen.append(1)
+        self.keys.append(None)
         return []
 
     def step(self, state: Any, row: Row) -> Iterator[Action]:
-        return super().step(state, row) if len(self.seen) < 2 else iter(())
+        is_first_key = len(self.keys) == 1
+        return super().step(state, row) if is_first_key else iter(())
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": self.name, "version": self.version}
 
 
 class Hasty(Pairs):
-    """Row windows that claim to start after the row that they hold."""
+    """Says that its later windows start after the row that it holds."""
 
     def earliest_start(self, state: Any, tick: int) -> int:
         return tick + 1
 
 
 class Misranked(Pairs):
-    """Says that each window has one row, and has two."""
+    """Says that windows have one row, at every second one; and has two in each, at every row but the first."""
 
     def by_rank(self) -> RankedWindows:
-        return RankedWindows(1, 2)
+        return RankedWindows(size=1, every=2)
 
 
 HOSTILE = {
@@ -107,13 +111,10 @@ HOSTILE = {
     "test_later_windows_start_where_was_said": Hasty(),
     "test_windows_are_those_by_rank": Misranked(),
 }
-
-
-# The laws of row windows: Muntin's own keep them, and for each there are windows that break it alone.
-
+"""By law: windows that break it alone."""
 
 LAWS = list(laws_of(RowWindowLaws))
-OWN: list[RowWindows] = [
+HONEST: list[RowWindows] = [
     last(3).trigger(2),
     last(2).trigger(3).when_full(),
     last(4),
@@ -136,27 +137,28 @@ OWN: list[RowWindows] = [
 ]
 
 
-def broken_by(windows: RowWindows) -> list[str]:
+def laws_broken_by(windows: RowWindows) -> list[str]:
+    """Try all laws on windows, as a test class of a module writer would, and return the names of those that fail."""
     laws: Any = type("TestWindows", (RowWindowLaws,), {"windows": windows})()
-    broken: list[str] = []
+    broken_laws: list[str] = []
     for law in LAWS:
         try:
             getattr(laws, law)()
         except LawError:
-            broken.append(law)
-    return broken
+            broken_laws.append(law)
+    return broken_laws
 
 
-def test_there_are_six_laws() -> None:
+def test_each_of_the_six_laws_has_windows_that_break_it() -> None:
     assert len(LAWS) == 6
     assert set(LAWS) == set(HOSTILE)
 
 
-@pytest.mark.parametrize("windows", OWN, ids=str)
+@pytest.mark.parametrize("windows", HONEST, ids=str)
 def test_row_windows_keep_all_laws(windows: RowWindows) -> None:
-    assert broken_by(windows) == []
+    assert laws_broken_by(windows) == []
 
 
 @pytest.mark.parametrize("law", HOSTILE)
 def test_windows_that_break_one_law_are_found_by_that_law_alone(law: str) -> None:
-    assert broken_by(HOSTILE[law]) == [law]
+    assert laws_broken_by(HOSTILE[law]) == [law]

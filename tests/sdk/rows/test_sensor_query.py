@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from math import hypot
 from random import Random
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from muntin.testing import Computation, RowOperatorLaws, WindowedQuery, evaluate
 
 
 class Seen(NamedTuple):
-    """A row of the stream: a reading of a sensor, or a query."""
+    """A row of the stream: a reading of a sensor, or a query for readings within a distance; the rest is None."""
 
     x: float
     y: float
@@ -25,7 +26,7 @@ class Seen(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A reading that a query found."""
+    """A reading that matches a query."""
 
     query_id: int
     sensor_id: int
@@ -33,7 +34,7 @@ class Match(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """A reading that many queries found."""
+    """A reading that matched many queries."""
 
     sensor_id: int
     x: float
@@ -42,7 +43,10 @@ class Reading(NamedTuple):
 
 
 class FindReadings(RowOperator[Seen, dict[int, int], Match, Reading]):
-    """Matches queries with the last readings; its state has the number of matches of those that were found."""
+    """Yields the readings in the window that match a query, and those that leave with enough matches.
+
+    Its state has the number of matches of each reading, by the number of its row, if there are any.
+    """
 
     name, version = "sensors.find_readings", "1.0.0"
 
@@ -56,74 +60,94 @@ class FindReadings(RowOperator[Seen, dict[int, int], Match, Reading]):
         query = row.payload
         if query.query_id is None or query.distance is None:
             return
-        for number, _, (x, y, sensor_id, value, *_) in window.rows:
-            if sensor_id is None or value is None or hypot(x - query.x, y - query.y) > query.distance:
+        for member in window.rows:
+            reading = member.payload
+            distance = hypot(reading.x - query.x, reading.y - query.y)
+            if reading.sensor_id is None or reading.value is None or distance > query.distance:
                 continue
-            state[number] = state.get(number, 0) + 1
-            yield Match(query.query_id, sensor_id, value)
+            state[member.number] = state.get(member.number, 0) + 1
+            yield Match(query.query_id, reading.sensor_id, reading.value)
 
     def on_evict(
         self, state: dict[int, int], rows: Sequence[MemberRow[Seen]], window: RowsInWindow[Seen]
     ) -> Iterable[Reading]:
-        for number, _, (x, y, sensor_id, value, *_) in rows:
-            if state.pop(number, 0) >= self._threshold and sensor_id is not None and value is not None:
-                yield Reading(sensor_id, x, y, value)
+        for row in rows:
+            reading = row.payload
+            match_count = state.pop(row.number, 0)
+            if match_count >= self._threshold and reading.sensor_id is not None and reading.value is not None:
+                yield Reading(reading.sensor_id, reading.x, reading.y, reading.value)
 
 
-# IB-35: SensorQuery whole, against the document's own program over a list.
-
-
-SIZE = 10
+WINDOW_SIZE = 10
 THRESHOLD = 3
-WINDOWS = last(SIZE).admit("is_reading")
 
 
-def workload(count: int) -> list[Seen]:
-    """The document's two Beacons, turn by turn at random."""
+def random_rows(count: int) -> list[Seen]:
+    """Return rows of the document's two Beacons, of readings and of queries, in random turns."""
     random = Random(7)
     rows = list[Seen]()
     for number in range(count):
         x = random.random()
         y = random.random()
         if random.random() < 0.5:
-            rows.append(Seen(x, y, random.randrange(100), 1000 * random.random(), None, None))
+            sensor_id = random.randrange(100)
+            value = 1000 * random.random()
+            rows.append(Seen(x, y, sensor_id, value, query_id=None, distance=None))
         else:
-            rows.append(Seen(x, y, None, None, number, 0.3))
+            rows.append(Seen(x, y, sensor_id=None, value=None, query_id=number, distance=0.3))
     return rows
 
 
-def by_the_document(rows: list[Seen]) -> tuple[list[Match], list[Reading]]:
-    """The program of the document: a window of readings, a map of match counts, and two ports to submit to."""
-    window: deque[list[Any]] = deque()
+@dataclass
+class CountedReading:
+    """A reading in the window of the document's program, with the number of queries that it matched."""
+
+    row: Any
+    match_count: int = 0
+
+
+def output_by_the_document(rows: list[Seen]) -> tuple[list[Match], list[Reading]]:
+    """Run the program of the document: a window of readings with counts of matches, and two ports to submit to.
+
+    Returns what it submits to the one port and to the other: matches, and readings that leave with enough of them.
+    """
+    window: deque[CountedReading] = deque()
     matches = list[Match]()
-    popular = list[Reading]()
+    popular_readings = list[Reading]()
     for row in rows:
-        if row.sensor_id is not None:
-            if len(window) == SIZE:
-                reading, count = window.popleft()
-                if count >= THRESHOLD:
-                    popular.append(Reading(reading.sensor_id, reading.x, reading.y, reading.value))
-            window.append([row, 0])
+        is_reading = row.sensor_id is not None
+        if is_reading:
+            if len(window) == WINDOW_SIZE:
+                oldest = window.popleft()
+                if oldest.match_count >= THRESHOLD:
+                    reading = oldest.row
+                    popular_readings.append(Reading(reading.sensor_id, reading.x, reading.y, reading.value))
+            window.append(CountedReading(row))
             continue
-        for held in window:
-            reading = held[0]
+
+        assert row.query_id is not None
+        assert row.distance is not None
+        for counted in window:
+            reading = counted.row
             if ((reading.x - row.x) ** 2 + (reading.y - row.y) ** 2) ** 0.5 <= row.distance:
-                held[1] += 1
-                matches.append(Match(row.query_id or 0, reading.sensor_id, reading.value))
-    return matches, popular
+                counted.match_count += 1
+                matches.append(Match(row.query_id, reading.sensor_id, reading.value))
+    return matches, popular_readings
 
 
-ROWS = workload(300)
-
-
-def test_sensor_query_gives_what_the_document_says() -> None:
-    matches, popular = by_the_document(ROWS)
+def test_sensor_query_finds_the_matches_and_the_popular_readings_of_the_program_in_the_document() -> None:
+    rows = random_rows(300)
+    matches, popular_readings = output_by_the_document(rows)
     assert len(matches) > 100
-    assert len(popular) > 10
-    query = WindowedQuery(WINDOWS, [Computation(FindReadings(THRESHOLD), select=lambda payload: payload["seen"])])
-    events = [Event.point(at, {"seen": row, "is_reading": row.query_id is None}) for at, row in enumerate(ROWS)]
+    assert len(popular_readings) > 10
+
+    find_readings = Computation(FindReadings(THRESHOLD), select=lambda payload: payload["seen"])
+    query = WindowedQuery(last(WINDOW_SIZE).admit("is_reading"), [find_readings])
+    events: list[Event[Any]] = []
+    for time, row in enumerate(rows):
+        events.append(Event.point(time, {"seen": row, "is_reading": row.query_id is None}))
     assert [row.value for row in evaluate(query, events)] == matches
-    assert [row.value for row in evaluate_evicted(query, events)] == popular
+    assert [row.value for row in evaluate_evicted(query, events)] == popular_readings
 
 
 class TestFindReadings(RowOperatorLaws):

@@ -52,7 +52,7 @@ class Pair(Generic[T]):
 
 
 @pytest.mark.parametrize(
-    ("annotation", "spelt"),
+    ("annotation", "column_type"),
     [
         (bool, "boolean"),
         (int, "integer"),
@@ -86,8 +86,8 @@ class Pair(Generic[T]):
     ],
     ids=str,
 )
-def test_an_annotation_has_a_column_type(annotation: Any, spelt: str) -> None:
-    assert spell(describe(annotation)) == spelt
+def test_an_annotation_has_a_column_type(annotation: Any, column_type: str) -> None:
+    assert spell(describe(annotation)) == column_type
 
 
 @pytest.mark.parametrize(
@@ -98,11 +98,11 @@ def test_an_annotation_without_a_column_type_is_refused(annotation: Any) -> None
         describe(annotation)
 
 
-def test_the_values_of_a_literal_are_known_and_make_no_other_type() -> None:
-    field = describe(Literal["a", "b"])
-    assert field.type == describe(str).type
-    assert isinstance(field.type, Scalar)
-    assert field.type.values == ("a", "b")
+def test_a_literal_has_the_type_of_its_values_which_are_known() -> None:
+    literal_type = describe(Literal["a", "b"]).type
+    assert literal_type == describe(str).type
+    assert isinstance(literal_type, Scalar)
+    assert literal_type.values == ("a", "b")
 
 
 def test_a_class_whose_annotations_cannot_be_read_is_refused_by_name() -> None:
@@ -130,7 +130,9 @@ def test_a_class_whose_annotations_cannot_be_read_is_refused_by_name() -> None:
     ],
     ids=spelled,
 )
-def test_a_struct_makes_what_the_writer_declared(annotation: Any, values: dict[str, Any], expected: Any) -> None:
+def test_a_struct_makes_records_of_the_class_that_the_writer_declared(
+    annotation: Any, values: dict[str, Any], expected: Any
+) -> None:
     struct = describe(annotation).type
     assert isinstance(struct, Struct)
     assert struct.make(**values) == expected
@@ -156,16 +158,17 @@ class Branch(NamedTuple):
     ("annotation", "path"),
     [(Node, "Node -> Node"), (list[Node], "Node -> Node"), (Tree[int], "Tree -> Branch -> Tree")],
 )
-def test_a_type_that_holds_itself_is_refused_with_the_way_it_does(annotation: Any, path: str) -> None:
+def test_a_type_that_holds_itself_is_refused_with_the_classes_in_between(annotation: Any, path: str) -> None:
     with pytest.raises(ModuleDefinitionError, match=rf"holds itself \({path}\).*\n  expected: a type of a fixed depth"):
         describe(annotation)
 
 
-def test_a_type_with_itself_as_an_argument_does_not_hold_itself() -> None:
-    assert spell(describe(Pair[Pair[int]])).count("integer") == 4
+def test_a_generic_class_with_itself_as_an_argument_does_not_hold_itself() -> None:
+    pair = "struct<first: integer, rest: list[integer]>"
+    assert spell(describe(Pair[Pair[int]])) == f"struct<first: {pair}, rest: list[{pair}]>"
 
 
-def test_variables_are_bound_wherever_they_stand() -> None:
+def test_type_variables_are_bound_wherever_they_stand() -> None:
     field = describe(dict[str, list[T]])  # type: ignore[valid-type]  # it is data here
     bound = bind(field, {"T": describe(float | None)})
     assert variables_in(field) == {"T"}
@@ -173,6 +176,6 @@ def test_variables_are_bound_wherever_they_stand() -> None:
     assert spell(bound) == "map[string, list[float | None]]"
 
 
-def test_a_variable_that_is_not_bound_stays() -> None:
+def test_a_type_variable_without_a_binding_stays() -> None:
     annotation: Any = list[T]  # type: ignore[valid-type]  # it is data here
-    assert bind(describe(annotation), {}).type == ListOf(Field("element", Variable("T")))
+    assert bind(describe(annotation), variables={}).type == ListOf(Field("element", Variable("T")))

@@ -95,7 +95,7 @@ def test_without_a_tolerance_numbers_are_compared_exactly() -> None:
     assert equal([math.nan, 0.5], [math.nan, 0.5])
 
 
-def test_a_bag_has_no_order_but_counts() -> None:
+def test_bags_are_the_same_if_they_have_the_same_items_as_often_in_any_order() -> None:
     assert same_bag([0.1 + 0.2, math.nan, 1], [1, 0.3, math.nan], 1e-6)
     assert not same_bag([1, 1, 2], [1, 2, 2])
     assert not same_bag([1], [1, 1])
@@ -103,6 +103,7 @@ def test_a_bag_has_no_order_but_counts() -> None:
     assert same_bag(iter([]), [])
 
 
+# a type, a value that does not fit it, and how the reason ends
 MISFITS: list[tuple[Any, Any, str]] = [
     (bool, 1, "it is 1, expected boolean"),
     (int, True, "it is True, expected integer"),
@@ -133,8 +134,12 @@ MISFITS: list[tuple[Any, Any, str]] = [
 
 
 @pytest.mark.parametrize(("annotation", "value", "reason"), MISFITS, ids=spelled)
-def test_a_value_that_does_not_fit_is_told_where_and_why(annotation: Any, value: Any, reason: str) -> None:
-    assert (misfit(describe(annotation), value) or "").endswith(reason)
+def test_the_misfit_of_a_value_says_where_and_why_it_does_not_fit_its_type(
+    annotation: Any, value: Any, reason: str
+) -> None:
+    text = misfit(describe(annotation), value)
+    assert text is not None
+    assert text.endswith(reason)
 
 
 PLAIN: list[Any] = [
@@ -160,26 +165,28 @@ PLAIN: list[Any] = [
 
 @pytest.mark.parametrize("value", PLAIN, ids=spelled)
 def test_plain_data_comes_back_equal_and_of_the_same_type(value: Any) -> None:
-    read = restored(value, {Mean, Place})
-    assert (read, type(read)) == (value, type(value))
+    """As a checkpoint gives it back, which is what `restored` does."""
+    restored_value = restored(value, {Mean, Place})
+    assert restored_value == value
+    assert type(restored_value) is type(value)
 
 
-def test_what_comes_back_shares_nothing() -> None:
+def test_a_restored_state_shares_nothing_with_the_one_that_was_stored() -> None:
     state = {"seen": [1, 2], "means": {"a": Mean(1.0)}}
-    read = restored(state, {Mean})
-    read["seen"].append(3)
-    read["means"]["a"].total = 9.0
+    restored_state = restored(state, {Mean})
+    restored_state["seen"].append(3)
+    restored_state["means"]["a"].total = 9.0
     assert state == {"seen": [1, 2], "means": {"a": Mean(1.0)}}
 
 
-def test_one_object_in_two_places_comes_back_as_two() -> None:
+def test_an_object_in_two_places_is_restored_as_two_objects() -> None:
     shared = [1]
     first, second = restored([shared, shared])
     assert first == second
     assert first is not second
 
 
-def test_dicts_of_other_kinds_come_back_plain_and_a_deque_without_its_bound() -> None:
+def test_subclasses_of_dict_are_restored_as_dicts_and_a_deque_without_its_bound() -> None:
     assert type(restored(defaultdict(int, a=1))) is dict
     assert type(restored(OrderedDict(a=1))) is dict
     assert restored(deque([1, 2], maxlen=2)).maxlen is None
@@ -192,7 +199,7 @@ class Opaque:
 @pytest.mark.parametrize(
     "value", [Opaque(), iter([]), lambda: None, [{"a": Opaque()}], type("L", (list,), {})()], ids=spelled
 )
-def test_what_is_not_plain_data_is_refused(value: Any) -> None:
+def test_a_value_that_is_not_plain_data_is_refused(value: Any) -> None:
     with pytest.raises(TypeError, match="is not plain data\n  expected: None, bool, int"):
         restored(value)
 
@@ -256,7 +263,7 @@ ANNOTATIONS: list[Any] = [
 
 
 @pytest.mark.parametrize("annotation", ANNOTATIONS, ids=str)
-def test_payloads_fit_the_type_they_are_made_for(annotation: Any) -> None:
+def test_payloads_that_are_drawn_for_a_type_fit_it(annotation: Any) -> None:
     field = describe(annotation)
 
     @QUICK
@@ -284,13 +291,16 @@ def test_every_kind_of_scalar_has_a_strategy() -> None:
         (T, lambda payload: isinstance(payload, int)),
     ],
 )
-def test_payloads_are_made_as_the_writer_declared_them(annotation: Any, is_wanted: Callable[[Any], bool]) -> None:
-    assert is_wanted(find(strategies.payloads(describe(annotation)), is_wanted, settings=QUICK))
+def test_among_the_payloads_that_are_drawn_for_a_type_is_one_as_its_writer_wants(
+    annotation: Any, is_wanted: Callable[[Any], bool]
+) -> None:
+    drawn_payloads = strategies.payloads(describe(annotation))
+    assert is_wanted(find(drawn_payloads, is_wanted, settings=QUICK))
 
 
 @QUICK
 @given(strategies.payloads(describe(Literal["up", "down"])))
-def test_of_a_literal_come_the_values_that_it_names(payload: str) -> None:
+def test_payloads_of_a_literal_are_the_values_that_it_names(payload: str) -> None:
     assert payload in ("up", "down")
 
 
@@ -322,10 +332,10 @@ def test_events_overlap_their_window(open_ends: bool) -> None:
         lambda event: event.duration == 1,
         lambda event: event.start < WINDOW.start and event.end > WINDOW.end,
     ],
+    ids=["starts before", "ends after", "has no end", "is a point", "reaches beyond both sides"],
 )
-def test_events_reach_beyond_their_window_on_either_side(is_wanted: Callable[[Event[int]], bool]) -> None:
+def test_among_the_events_that_are_drawn_for_a_window_is_each_kind(is_wanted: Callable[[Event[int]], bool]) -> None:
     drawn_events = strategies.events(st.integers(), WINDOW, open_ends=True)
-
     assert is_wanted(find(drawn_events, is_wanted, settings=settings(QUICK, max_examples=500)))
 
 
@@ -336,18 +346,18 @@ def test_windows_have_at_least_a_tick(window: Window) -> None:
 
 
 @dataclass(frozen=True)
-class Positive:
+class NeverValid:
     number: int
 
     def __post_init__(self) -> None:
         raise ValueError("never good enough")
 
 
-def test_a_payload_that_refuses_its_values_asks_for_a_strategy() -> None:
+def test_the_error_of_a_payload_class_that_refuses_what_is_drawn_asks_for_a_strategy() -> None:
     @QUICK
     @given(st.data())
     def assert_drawing_fails(data: DataObject) -> None:
         with pytest.raises(ModuleDefinitionError, match="never good enough\n  to do: give the laws class a strategy"):
-            data.draw(strategies.payloads(describe(Positive)))
+            data.draw(strategies.payloads(describe(NeverValid)))
 
     assert_drawing_fails()

@@ -1,4 +1,4 @@
-"""Running the type checker, and what a file says that it must find."""
+"""Running the type checker mypy, and reading from the comments in a file what it must find there."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ class Complaint:
     notes: list[str] = field(default_factory=list)
 
     def says(self, code: str, text: str) -> bool:
-        """Return whether the errors have a code, and they or their notes hold a text."""
-        return all(error.endswith(code) for error in self.errors) and text in "\n".join(self.errors + self.notes)
+        """Return whether all errors have a code, and one of them or of the notes has a text."""
+        have_code = all(error.endswith(code) for error in self.errors)
+        return have_code and text in "\n".join(self.errors + self.notes)
 
 
 def expected_in(file: Path) -> dict[int, tuple[str, str]]:
@@ -45,25 +46,33 @@ def expected_in(file: Path) -> dict[int, tuple[str, str]]:
 
 
 def check_types(files: Iterable[Path], cache: Path, path: Iterable[Path] = ()) -> dict[Path, dict[int, Complaint]]:
-    """Return the complaints about files, by file and line, under the strict settings of the repository.
+    """Return mypy's complaints about files, by file and line, under the strict settings of the repository.
 
     Args:
-        files: The files.
-        cache: The folder of the type checker's cache.
-        path: The folders where it looks for modules besides the sources of the repository.
+        files: Files to check.
+        cache: Folder of mypy's cache.
+        path: Folders where it looks for modules besides the sources of the repository.
     """
     command = [sys.executable, "-m", "mypy", "--cache-dir", str(cache), *map(str, files)]
     environment = {**os.environ, "MYPYPATH": os.pathsep.join(map(str, path))}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode in (0, 1), done.stdout + done.stderr
-    return _complaints(done.stdout)
+    completed = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert completed.returncode in (0, 1), completed.stdout + completed.stderr  # 1 if it finds errors
+    return _complaints(completed.stdout)
 
 
 def _complaints(output: str) -> dict[Path, dict[int, Complaint]]:
+    """Read mypy's output, which has a line for each error and each note."""
     complaints: dict[Path, dict[int, Complaint]] = {}
     for line in output.splitlines():
-        reported = _REPORTED.match(line)
-        if reported:
-            about = complaints.setdefault(ROOT / reported["file"], {}).setdefault(int(reported["line"]), Complaint())
-            (about.errors if reported["kind"] == "error" else about.notes).append(reported["text"])
+        message = _REPORTED.match(line)
+        if message is None:
+            continue
+        complaints_of_file = complaints.setdefault(ROOT / message["file"], {})
+        complaint = complaints_of_file.setdefault(int(message["line"]), Complaint())
+        if message["kind"] == "error":
+            complaint.errors.append(message["text"])
+        else:
+            complaint.notes.append(message["text"])
     return complaints

@@ -1,4 +1,4 @@
-"""Calendar windows, against pandas for random instants in every zone, and by hand where clocks do what is odd."""
+"""Calendar windows, against pandas for random instants in many zones, and by hand where clocks are set."""
 
 from __future__ import annotations
 
@@ -18,31 +18,29 @@ from muntin.windows import CalendarWindows, Stretches
 from muntin.windows.specification import WrittenWindows
 from muntin.windows.wall_clock import shown_at, zone_named
 
-NOTHING = Stretches()
+NO_EVENTS = Stretches()
+"""Calendar windows do not depend on events: they are cut anywhere on the axis."""
+SECOND = ticks("1 second")
 HOUR = ticks("1 hour")
 DAY = ticks("1 day")
 
 
 def at(text: str) -> int:
+    """Return the tick of a time in UTC."""
     return instant(datetime.fromisoformat(text))
-
-
-def windows(kind: CalendarWindows, start: str, end: str) -> list[str]:
-    """Return the windows over a stretch, with their lengths in hours."""
-    windows = kind.cut(NOTHING, at(start), at(end))
-    return [f"{window.starts_at:%Y-%m-%d %H:%M:%S} {window.duration / HOUR:g}" for window in windows]
 
 
 def window_of(kind: CalendarWindows, tick: int) -> Window:
     """Return the one window of a tick."""
-    (window,) = kind.cut(NOTHING, tick, tick + 1)
+    (window,) = kind.cut(NO_EVENTS, tick, tick + 1)
     return window
 
 
+# a zone, a day by its clock, and the hours of the windows of this day and the two after it
 @pytest.mark.parametrize(
-    ("zone", "day", "lengths"),
+    ("zone", "day", "hours"),
     [
-        ("America/Sao_Paulo", "2018-11-03", [24, 23, 24]),  # no midnight: from 00:00 to 01:00
+        ("America/Sao_Paulo", "2018-11-03", [24, 23, 24]),  # no midnight: the clock is set from 00:00 to 01:00
         ("America/Sao_Paulo", "2018-02-17", [25, 24, 24]),  # 23:00 twice
         ("America/Havana", "2023-11-04", [24, 25, 24]),  # midnight twice: the day begins with the first
         ("Africa/Cairo", "2024-04-25", [24, 23, 24]),
@@ -56,15 +54,19 @@ def window_of(kind: CalendarWindows, tick: int) -> Window:
         ("Pacific/Kwajalein", "1969-09-29", [24, 47, 24]),  # the 30th came twice, but for an hour
     ],
 )
-def test_a_day_begins_when_the_clock_first_shows_it(zone: str, day: str, lengths: list[float]) -> None:
+def test_a_day_begins_when_the_clock_first_shows_it(zone: str, day: str, hours: list[float]) -> None:
     clock = zone_named(zone)
     noon = datetime.fromisoformat(day).replace(hour=12, tzinfo=clock).astimezone(UTC)
-    days = list(islice(calendar("day", zone=zone).cut(NOTHING, instant(noon), INFINITY), 3))
-    assert [window.duration / HOUR for window in days] == pytest.approx(lengths)
+    days = list(islice(calendar("day", zone=zone).cut(NO_EVENTS, instant(noon), INFINITY), 3))
+    assert [window.duration / HOUR for window in days] == pytest.approx(hours)
     assert all(first.end == second.start for first, second in pairwise(days))
+
+    # The clock shows midnight at the start of a day; or a later time, and a second before a time of the day before.
     for window in days:
-        shown = shown_at(clock, window.start // 1_000_000)
-        assert shown % 86_400 == 0 or shown_at(clock, window.start // 1_000_000 - 1) < shown - shown % 86_400
+        start = window.start // SECOND
+        seconds_shown = shown_at(clock, start)
+        midnight = seconds_shown - seconds_shown % 86_400
+        assert seconds_shown == midnight or shown_at(clock, start - 1) < midnight
 
 
 @pytest.mark.parametrize(
@@ -86,67 +88,70 @@ def test_a_day_begins_when_the_clock_first_shows_it(zone: str, day: str, lengths
 )
 def test_a_start_moves_the_windows(kind: CalendarWindows, expected: str) -> None:
     assert window_of(kind, at("2024-05-15 14:00")).start == at(expected)
-    named = CalendarWindows.from_dict(kind.to_dict())
-    assert named == kind
+    assert CalendarWindows.from_dict(kind.to_dict()) == kind
     assert eval(kind.spell(), {"calendar": calendar}) == kind
 
 
+CYCLE = 146_097 * DAY
+"""The days of 400 years, after which a calendar repeats itself, weekdays too."""
+
+
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Africa/Casablanca", "Pacific/Apia", "UTC"])
-def test_windows_go_on_beyond_the_years_of_datetimes(zone: str) -> None:
-    """400 years later, and any number of times, the windows are the same, as far as the last rule has come to apply."""
-    cycle = 146_097 * DAY
-    for kind in (calendar("day", zone=zone), calendar("month", zone=zone), calendar("week", zone=zone)):
-        later = window_of(kind, at("9900-03-31 12:00"))
-        for cycles in (1, 3, 340):
-            assert window_of(kind, at("9900-03-31 12:00") + cycles * cycle) == Window(
-                later.start + cycles * cycle, later.end + cycles * cycle
-            )
-        first = window_of(kind, at("0300-03-31 12:00"))
-        for cycles in (1, 3, 340):
-            moved = window_of(kind, at("0300-03-31 12:00") - cycles * cycle)
-            assert moved == Window(first.start - cycles * cycle, first.end - cycles * cycle)
+@pytest.mark.parametrize("size", ["day", "month", "week"])
+@pytest.mark.parametrize(("time", "direction"), [("9900-03-31 12:00", 1), ("0300-03-31 12:00", -1)])
+def test_windows_beyond_the_years_of_datetimes_are_those_of_400_years_before_or_later(
+    zone: str, size: str, time: str, direction: int
+) -> None:
+    """Windows of these two times follow the last rule of the zone, and the first one."""
+    kind = calendar(size, zone=zone)
+    window = window_of(kind, at(time))
+    for cycles in (1, 3, 340):
+        distance = direction * cycles * CYCLE
+        assert window_of(kind, at(time) + distance) == Window(window.start + distance, window.end + distance)
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "America/Sao_Paulo", "Pacific/Apia"])
-def test_windows_meet_where_the_years_of_datetimes_end(zone: str) -> None:
-    for start in ("0001-12-15", "9998-12-15"):
-        days = list(calendar("day", zone=zone).cut(NOTHING, at(start), at(start) + 40 * DAY))
-        assert len(days) == 41
-        assert all(first.end == second.start for first, second in pairwise(days))
+@pytest.mark.parametrize("start", ["0001-12-15", "9998-12-15"])
+def test_windows_meet_where_the_years_of_datetimes_begin_and_end(zone: str, start: str) -> None:
+    days = list(calendar("day", zone=zone).cut(NO_EVENTS, at(start), at(start) + 40 * DAY))
+    assert len(days) == 41
+    assert all(first.end == second.start for first, second in pairwise(days))
 
 
-def test_any_tick_of_an_event_has_windows() -> None:
-    for kind in (calendar("day", zone="Asia/Tehran"), calendar("year", "month", zone="Asia/Tehran")):
-        for tick in (-(2**62), -(2**62) + 1, -1, 0, 2**61, 2**62 - 1):
-            windows = list(kind.cut(NOTHING, tick, tick + 1))
-            assert len(windows) == kind.size // kind.hop
-            assert all(window.start <= tick < window.end for window in windows)
+@pytest.mark.parametrize(
+    "kind", [calendar("day", zone="Asia/Tehran"), calendar("year", "month", zone="Asia/Tehran")], ids=str
+)
+def test_any_tick_that_an_event_may_have_has_windows(kind: CalendarWindows) -> None:
+    for tick in (-(2**62), -(2**62) + 1, -1, 0, 2**61, 2**62 - 1):
+        windows = list(kind.cut(NO_EVENTS, tick, tick + 1))
+        assert len(windows) == kind.size // kind.hop
+        assert all(window.start <= tick < window.end for window in windows)
 
 
-def test_instants_are_grouped_as_pandas_groups_them() -> None:
-    """Pandas turns a window's local start into an instant by itself; where a day begins twice it is told the first.
+def test_windows_start_where_the_periods_of_pandas_do() -> None:
+    """Pandas finds the local start of a period, and the instant of it; of two instants it is told to take the first.
 
     It is given the zones of Python's database: it may have one of its own, of another release.
     """
     pandas = pytest.importorskip("pandas")
     random = Random(12)
     periods = {"day": "D", "week": "W-SUN", "month": "M", "quarter": "Q", "year": "Y"}
-    compared = set_back = 0
+    compared = 0
+    set_back = 0
     for zone in random.sample(sorted(available_timezones() - {"localtime"}), 30):
-        stamps = pandas.to_datetime([random.randrange(at("1970-01-01"), at("2037-01-01")) * 1000 for _ in range(12)])
-        rules = ZoneInfo(zone)
-        local = stamps.tz_localize("UTC").tz_convert(rules).tz_localize(None)
+        zone_info = ZoneInfo(zone)
+        instants = [random.randrange(at("1970-01-01"), at("2037-01-01")) for _ in range(12)]
+        timestamps = pandas.to_datetime([tick * 1000 for tick in instants])  # in nanoseconds
+        local_times = timestamps.tz_localize("UTC").tz_convert(zone_info).tz_localize(None)
         for size, period in periods.items():
-            named = local.to_period(period).start_time
-            starts = [
-                name.tz_localize(rules, ambiguous=True, nonexistent="shift_forward").value // 1000 for name in named
-            ]
             kind = calendar(size, zone=zone)
-            for stamp, start in zip(stamps, starts, strict=True):
-                window = window_of(kind, stamp.value // 1000)
+            local_starts = local_times.to_period(period).start_time
+            for tick, local_start in zip(instants, local_starts, strict=True):
+                start = local_start.tz_localize(zone_info, ambiguous=True, nonexistent="shift_forward").value // 1000
+                window = window_of(kind, tick)
                 if window.start != start:
                     # The clock was set back over the start of the window, to a time of the one before.
-                    assert start < window.start <= stamp.value // 1000 < window.start + 2 * HOUR, (zone, size, stamp)
+                    assert start < window.start <= tick < window.start + 2 * HOUR, (zone, size, tick)
                     set_back += 1
                 compared += 1
     assert compared == 30 * 12 * len(periods)
@@ -215,61 +220,82 @@ def test_a_month_as_a_duration_is_refused_with_the_windows_that_have_months() ->
         tumbling("1 month")
 
 
-def test_a_machine_without_a_database_says_so() -> None:
+def test_a_zone_on_a_machine_without_a_database_of_zones_says_what_to_install() -> None:
     with (
         patch("muntin.windows.wall_clock.available_timezones", return_value=set()),
         patch("muntin.windows.wall_clock.ZoneInfo", side_effect=KeyError("Europe/Berlin")),
         pytest.raises(WindowError, match="no time zone database\n  install one, for example with pip install tzdata"),
     ):
         calendar("day", zone="Europe/Berlin")
+
+
+def test_the_zone_is_utc_unless_another_one_is_given() -> None:
     assert calendar("day").zone == "UTC"
 
 
-def test_days_in_utc_are_a_grid() -> None:
+def test_days_and_weeks_in_utc_are_a_grid_of_one_length() -> None:
     kind = calendar("week", start="sunday 06:00")
     grid: Any = kind.grid()
-    assert list(kind.cut(NOTHING, 0, 30 * DAY)) == list(grid.cut(NOTHING, 0, 30 * DAY))
+    assert list(kind.cut(NO_EVENTS, 0, 30 * DAY)) == list(grid.cut(NO_EVENTS, 0, 30 * DAY))
     assert kind.longest == 7 * DAY
-    assert calendar("week", reach=5).grid() is None
-
-
-def test_other_days_and_months_are_a_grid_of_periods() -> None:
-    for kind, spelled in (
-        (calendar("week", "day", zone="Asia/Tokyo", start="2024-03-31"), "1 week"),
-        (calendar("2 months", "quarter", start="2024-02-15 06:00"), "2 months"),
-    ):
-        grid: Any = kind.grid()
-        assert grid.periods.spell(grid.size) == spelled
-        assert kind.longest is None
-        starts = [grid.offset + number * grid.hop for number in range(9)]
-        expected = [Window(grid.periods.begins(start), grid.periods.begins(start + grid.size)) for start in starts]
-        windows = kind.cut(NOTHING, expected[0].start, expected[-1].end)
-        assert [
-            window for window in windows if expected[0].start <= window.start and window.end <= expected[-1].end
-        ] == expected
-    assert calendar("day", zone="Asia/Tokyo", reach=5).grid() is None
 
 
 @pytest.mark.parametrize(
-    ("zone", "skipped"),
+    ("kind", "length"),
     [
-        ("Pacific/Apia", True),
-        ("Pacific/Kwajalein", True),
-        ("Pacific/Kiritimati", True),
-        ("Asia/Manila", True),
-        ("Europe/Berlin", False),
-        ("America/Sitka", False),
-        ("UTC", False),
+        (calendar("week", "day", zone="Asia/Tokyo", start="2024-03-31"), "1 week"),
+        (calendar("2 months", "quarter", start="2024-02-15 06:00"), "2 months"),
     ],
+    ids=str,
 )
-def test_days_that_overlap_are_no_grid_where_a_zone_skipped_one(zone: str, skipped: bool) -> None:
-    single: Any = calendar("2 days", zone=zone).grid()
-    assert zone == "UTC" or single.periods.some_are_empty == skipped
-    assert (calendar("2 days", "day", zone=zone).grid() is None) == skipped
+def test_days_of_a_zone_and_months_are_a_grid_of_periods(kind: CalendarWindows, length: str) -> None:
+    grid: Any = kind.grid()
+    assert grid.periods.spell(grid.size) == length
+    assert kind.longest is None
+
+    first_periods = [grid.offset + number * grid.hop for number in range(9)]
+    windows_of_grid: list[Window] = []
+    for period in first_periods:
+        windows_of_grid.append(Window(grid.periods.begins(period), grid.periods.begins(period + grid.size)))
+    start = windows_of_grid[0].start
+    end = windows_of_grid[-1].end
+    windows = kind.cut(NO_EVENTS, start, end)
+    assert [window for window in windows if start <= window.start and window.end <= end] == windows_of_grid
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo"])
+def test_calendar_windows_with_a_reach_are_no_grid(zone: str) -> None:
+    assert calendar("day", zone=zone, reach=5).grid() is None
+    assert calendar("week", zone=zone, reach=5).grid() is None
+
+
+ZONES_THAT_SKIPPED_A_DAY = ["Pacific/Apia", "Pacific/Kwajalein", "Pacific/Kiritimati", "Asia/Manila"]
+OTHER_ZONES = ["Europe/Berlin", "America/Sitka"]
+
+
+@pytest.mark.parametrize("zone", ZONES_THAT_SKIPPED_A_DAY)
+def test_days_that_overlap_are_no_grid_in_a_zone_that_skipped_a_day(zone: str) -> None:
+    assert calendar("2 days", "day", zone=zone).grid() is None
+    periods_of_two_days: Any = calendar("2 days", zone=zone).grid()
+    assert periods_of_two_days.periods.some_are_empty
     assert calendar("2 months", "month", zone=zone).grid() is not None
 
 
-SECONDS = [
+@pytest.mark.parametrize("zone", OTHER_ZONES)
+def test_days_that_overlap_are_a_grid_in_other_zones(zone: str) -> None:
+    assert calendar("2 days", "day", zone=zone).grid() is not None
+    periods_of_two_days: Any = calendar("2 days", zone=zone).grid()
+    assert not periods_of_two_days.periods.some_are_empty
+    assert calendar("2 months", "month", zone=zone).grid() is not None
+
+
+def test_days_that_overlap_are_a_grid_in_utc() -> None:
+    assert calendar("2 days", "day").grid() is not None
+    assert calendar("2 months", "month").grid() is not None
+
+
+# with ticks of a second, so that the laws draw short numbers; and how far apart they draw events
+IN_SECONDS = [
     (CalendarWindows(1, 1, "day", "America/Santiago", second=1), timedelta(days=2)),
     (CalendarWindows(1, 3, "day", "Pacific/Kwajalein", reach=40_000, second=1), timedelta(days=7)),
     (CalendarWindows(3, 1, "month", "America/New_York", "1970-02-25", second=1), timedelta(days=9)),
@@ -278,8 +304,8 @@ SECONDS = [
 
 
 @pytest.mark.parametrize("law", laws_of(WindowKindLaws))
-@pytest.mark.parametrize(("kind", "scale"), SECONDS, ids=lambda value: str(value).split(",")[0])
-def test_calendars_keep_all_laws(kind: CalendarWindows, scale: timedelta, law: str) -> None:
+@pytest.mark.parametrize(("kind", "scale"), IN_SECONDS, ids=lambda value: str(value).split(",")[0])
+def test_calendar_windows_keep_all_laws(kind: CalendarWindows, scale: timedelta, law: str) -> None:
     laws: Any = type("TestCalendar", (WindowKindLaws,), {"kind": kind, "scale": int(scale.total_seconds())})()
     try:
         getattr(laws, law)()
@@ -287,9 +313,12 @@ def test_calendars_keep_all_laws(kind: CalendarWindows, scale: timedelta, law: s
         pytest.fail(str(broken))
 
 
-def test_what_neighbours_share_is_known_of_every_event_of_a_year() -> None:
-    """Between an event and the next within `holds_past` there is always a window that has both."""
-    for kind in (calendar("3 days", "day", zone="Pacific/Apia"), calendar("quarter", "month", zone="Asia/Beirut")):
-        for number in range(400):
-            tick = at("2011-05-01") + number * DAY // 2 * 3
-            assert any(window.end > tick + kind.holds_past for window in kind.cut(NOTHING, tick, tick + 1))
+@pytest.mark.parametrize(
+    "kind", [calendar("3 days", "day", zone="Pacific/Apia"), calendar("quarter", "month", zone="Asia/Beirut")], ids=str
+)
+def test_a_window_has_an_event_and_the_ticks_after_it_that_holds_past_says(kind: CalendarWindows) -> None:
+    day_and_a_half = DAY // 2 * 3
+    for number in range(400):
+        tick = at("2011-05-01") + number * day_and_a_half
+        windows = kind.cut(NO_EVENTS, tick, tick + 1)
+        assert any(window.end > tick + kind.holds_past for window in windows)

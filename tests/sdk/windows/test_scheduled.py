@@ -1,10 +1,10 @@
-"""Windows of a timetable: the tutorial's twenty lines, against minutes that are walked over, and odd timetables."""
+"""Windows of a timetable: the tutorial's twenty lines, against a walk over all minutes, and unusual timetables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from itertools import groupby, pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -19,14 +19,15 @@ from muntin.windows import ScheduledWindows, Stretches
 from muntin.windows.kind import next_frontier
 from tests.docs.pages import DOCS, blocks
 
-NOTHING = Stretches()
+NO_EVENTS = Stretches()
+"""Windows of a timetable do not depend on events: they are cut anywhere on the axis."""
 MINUTE = ticks("1 minute")
 TUTORIAL = next(block for block in blocks(DOCS / "how-to/write-a-window-type.md") if block.language == "python")
 
 
 @dataclass(frozen=True, slots=True)
 class Shifts(ScheduledWindows):
-    """A plan that is data."""
+    """The windows that a plan lists, each by its start and its end as the clock shows them."""
 
     name = "test.shifts"
     version = "1.0"
@@ -40,7 +41,7 @@ class Shifts(ScheduledWindows):
 
 @dataclass(frozen=True, slots=True)
 class Watches(ScheduledWindows):
-    """Watches of some hours that overlap, one every hour."""
+    """Watches of some hours that overlap: one begins at each half hour, at 20 and 50 minutes past."""
 
     name = "test.watches"
     version = "1.0"
@@ -56,7 +57,7 @@ class Watches(ScheduledWindows):
 
 
 def trading_sessions(**fields: Any) -> ScheduledWindows:
-    """Return the windows of the tutorial."""
+    """Return the windows of the tutorial: from 9:30 to 16:00 on weekdays that are no holidays."""
     namespace: dict[str, Any] = {"__name__": "tests.sdk.tutorial"}
     exec(compile(TUTORIAL.text, "write-a-window-type.md", "exec", dont_inherit=True), namespace)
     windows: ScheduledWindows = namespace["TradingSessions"](**fields)
@@ -64,10 +65,12 @@ def trading_sessions(**fields: Any) -> ScheduledWindows:
 
 
 def at(text: str) -> int:
+    """Return the tick of a time in UTC."""
     return instant(datetime.fromisoformat(text))
 
 
 def spelled_windows(windows: Iterable[Window]) -> list[str]:
+    """Return windows as text, with their days and times in UTC."""
     return [f"{window.starts_at:%d %H:%M} - {window.ends_at:%d %H:%M}" for window in windows]
 
 
@@ -76,24 +79,30 @@ def test_the_kind_of_the_tutorial_has_twenty_lines_with_its_imports() -> None:
 
 
 @pytest.mark.parametrize("zone", ["America/New_York", "Europe/London", "Asia/Tokyo", "Australia/Lord_Howe", "UTC"])
-def test_a_session_is_the_minutes_in_which_the_clock_says_that_the_market_is_open(zone: str) -> None:
-    kind = trading_sessions(zone=zone, holidays=("2024-03-29", "2024-04-01"))
-    first = at("2024-03-01")
-    minutes = range(first, at("2024-04-15"), MINUTE)
+def test_a_session_is_a_run_of_minutes_in_which_the_clock_says_that_the_market_is_open(zone: str) -> None:
+    """The weeks have the days on which clocks are set in most of these zones."""
+    start = at("2024-03-01")
+    end = at("2024-04-15")
+    holidays = {date(2024, 3, 29), date(2024, 4, 1)}
 
     def is_open(tick: int) -> bool:
-        now = datetime.fromtimestamp(tick / 1_000_000, UTC).astimezone(ZoneInfo(zone))
-        clock = now.hour * 60 + now.minute
-        return now.weekday() < 5 and 570 <= clock < 960 and (now.month, now.day) not in {(3, 29), (4, 1)}
+        clock = datetime.fromtimestamp(tick / 1_000_000, UTC).astimezone(ZoneInfo(zone))
+        is_weekday = clock.weekday() < 5
+        is_in_hours = time(9, 30) <= clock.time() < time(16)
+        return is_weekday and is_in_hours and clock.date() not in holidays
 
-    runs = [list(run) for open_now, run in groupby(minutes, is_open) if open_now]
-    expected = [Window(run[0], run[-1] + MINUTE) for run in runs if run[0] > first and run[-1] + MINUTE < minutes.stop]
-    windows = [
-        window
-        for window in kind.cut(NOTHING, first, minutes.stop)
-        if first < window.start and window.end <= minutes.stop
-    ]
-    assert windows == expected
+    def lies_within(window: Window) -> bool:
+        return start < window.start and window.end < end
+
+    expected: list[Window] = []
+    for is_open_then, minutes in groupby(range(start, end, MINUTE), is_open):
+        first, *_, last = minutes
+        if is_open_then:
+            expected.append(Window(first, last + MINUTE))
+
+    kind = trading_sessions(zone=zone, holidays=tuple(day.isoformat() for day in sorted(holidays)))
+    windows = list(filter(lies_within, kind.cut(NO_EVENTS, start, end)))
+    assert windows == list(filter(lies_within, expected))
     assert len(windows) > 25
 
 
@@ -114,37 +123,38 @@ def test_a_session_is_the_minutes_in_which_the_clock_says_that_the_market_is_ope
     ids=["sessions", "a plan that ends", "watches"],
 )
 def test_timetables_keep_the_laws_of_kinds(kind: ScheduledWindows, scale: int, law: str) -> None:
-    check_law(kind, scale, law)
+    laws: Any = type("TestKind", (WindowKindLaws,), {"kind": kind, "scale": scale})()
+    raises_if_broken = getattr(laws, law)
+    raises_if_broken()
 
 
-def check_law(kind: ScheduledWindows, scale: int, law: str) -> None:
-    """Try one law; it raises where a kind of windows breaks it."""
-    laws: Any = type("TestKind", (WindowKindLaws,), {"kind": kind, "scale": scale})
-    getattr(laws(), law)()
-
-
-def test_an_event_between_two_windows_counts_nowhere() -> None:
+def test_an_event_that_ends_before_the_next_window_is_a_member_of_none() -> None:
     kind = trading_sessions(zone="America/New_York")
     saturday = at("2024-03-09 12:00")
-    monday = at("2024-03-11 13:30")
-    assert kind.membership(saturday, saturday + 1) == (saturday, saturday)
-    assert kind.membership(saturday, monday) == (saturday, saturday)
-    assert kind.membership(saturday, monday + 1) == (saturday, monday + 1)
+    monday_opening = at("2024-03-11 13:30")
+    nowhere = (saturday, saturday)
+    assert kind.membership(saturday, saturday + 1) == nowhere
+    assert kind.membership(saturday, monday_opening) == nowhere
+    assert kind.membership(saturday, monday_opening + 1) == (saturday, monday_opening + 1)
     assert kind.membership(saturday, INFINITY) == (saturday, INFINITY)
 
 
-def test_after_the_last_window_everything_is_settled() -> None:
-    kind = Shifts((("2024-03-30 14:00", "2024-03-30 22:00"),))
+ONE_SHIFT = (("2024-03-30 14:00", "2024-03-30 22:00"),)
+
+
+def test_after_the_last_window_of_a_plan_no_window_may_change_and_events_are_members_of_none() -> None:
+    kind = Shifts(ONE_SHIFT)
+    start = at("2024-03-30 14:00")
     end = at("2024-03-30 22:00")
-    assert next_frontier(kind, NOTHING, end - 1) == at("2024-03-30 14:00")
-    assert next_frontier(kind, NOTHING, end) == end
-    assert next_frontier(kind, NOTHING, end + 5) == end + 5
+    assert next_frontier(kind, NO_EVENTS, end - 1) == start
+    assert next_frontier(kind, NO_EVENTS, end) == end
+    assert next_frontier(kind, NO_EVENTS, end + 5) == end + 5
     assert kind.membership(end, INFINITY) == (end, end)
 
 
-def test_a_window_that_the_clock_skips_is_not_there_and_what_is_shown_twice_counts_the_first_time() -> None:
-    """In Berlin there is no time from 2 to 3 on 31 March 2024, and twice on 27 October."""
-    spring = Shifts(
+def test_a_window_in_an_hour_that_the_clock_skips_is_left_out() -> None:
+    """In Berlin there was no time from 2:00 to 3:00 on 31 March 2024."""
+    kind = Shifts(
         (
             ("2024-03-31 01:00", "2024-03-31 02:00"),
             ("2024-03-31 02:00", "2024-03-31 02:30"),
@@ -152,30 +162,42 @@ def test_a_window_that_the_clock_skips_is_not_there_and_what_is_shown_twice_coun
         ),
         zone="Europe/Berlin",
     )
-    assert spelled_windows(spring.cut(NOTHING, at("2024-03-30"), at("2024-04-02"))) == [
+    assert spelled_windows(kind.cut(NO_EVENTS, at("2024-03-30"), at("2024-04-02"))) == [
         "31 00:00 - 31 01:00",
         "31 01:00 - 31 02:00",
     ]
-    autumn = Shifts(
+
+
+def test_a_time_that_the_clock_shows_twice_is_the_first_of_the_two() -> None:
+    """In Berlin the times from 2:00 to 3:00 came twice on 27 October 2024; at the first 2:30 it was 0:30 UTC."""
+    kind = Shifts(
         (("2024-10-27 01:00", "2024-10-27 02:30"), ("2024-10-27 02:30", "2024-10-27 06:00")), zone="Europe/Berlin"
     )
-    assert spelled_windows(autumn.cut(NOTHING, at("2024-10-26"), at("2024-10-30"))) == [
+    assert spelled_windows(kind.cut(NO_EVENTS, at("2024-10-26"), at("2024-10-30"))) == [
         "26 23:00 - 27 00:30",
         "27 00:30 - 27 05:00",
     ]
 
 
 def test_windows_that_overlap_ascend_also_where_the_clock_is_set() -> None:
-    """What would begin or end at 02:20 and 02:50 begins or ends when the clock is set to 3: at 01:00 UTC."""
+    """Berlin's clocks were set from 2:00 to 3:00 at 1:00 UTC. Watches to begin or end in between do so at that time.
+
+    Of those that then begin together, at 2:20 and 2:50, the longer one is there; of those that end together, too.
+    """
     kind = Watches(zone="Europe/Berlin")
-    first = at("2024-03-30 18:00")
-    last = at("2024-03-31 09:00")
-    whole = list(kind.cut(NOTHING, first, last))
-    assert all(a.start < b.start and a.end < b.end for a, b in pairwise(whole))
-    assert [window.duration // MINUTE for window in whole if window.start == at("2024-03-31 01:00")] == [170]
-    assert [window.duration // MINUTE for window in whole if window.end == at("2024-03-31 01:00")] == [160]
-    for tick in range(first, last, 10 * MINUTE):
-        assert list(kind.cut(NOTHING, tick, last)) == [window for window in whole if window.end > tick]
+    start = at("2024-03-30 18:00")
+    end = at("2024-03-31 09:00")
+    clock_set = at("2024-03-31 01:00")
+    watches = list(kind.cut(NO_EVENTS, start, end))
+    for watch, next_watch in pairwise(watches):
+        assert watch.start < next_watch.start
+        assert watch.end < next_watch.end
+    assert [watch.duration // MINUTE for watch in watches if watch.start == clock_set] == [170]
+    assert [watch.duration // MINUTE for watch in watches if watch.end == clock_set] == [160]
+
+    # Whatever the part that is asked for.
+    for tick in range(start, end, 10 * MINUTE):
+        assert list(kind.cut(NO_EVENTS, tick, end)) == [watch for watch in watches if watch.end > tick]
 
 
 @pytest.mark.parametrize(
@@ -187,28 +209,39 @@ def test_windows_that_overlap_ascend_also_where_the_clock_is_set() -> None:
         ((("2024-03-30 14:00+01:00", "2024-03-30 15:00+01:00"),), "without a zone"),
         ((("2024-03-30 14:00:00.5", "2024-03-30 15:00"),), "in whole seconds"),
     ],
+    ids=["an empty window", "starts that do not ascend", "ends that do not ascend", "a zone", "a part of a second"],
 )
-def test_a_timetable_that_is_none_is_refused(plan: tuple[tuple[str, str], ...], reason: str) -> None:
+def test_a_timetable_that_is_not_in_order_or_has_other_times_than_those_of_a_clock_is_refused(
+    plan: tuple[tuple[str, str], ...], reason: str
+) -> None:
     with pytest.raises(WindowError, match=reason):
-        list(Shifts(plan).cut(NOTHING, at("2024-03-01"), at("2024-05-01")))
+        list(Shifts(plan).cut(NO_EVENTS, at("2024-03-01"), at("2024-05-01")))
 
 
-def test_beyond_the_years_of_datetimes_there_is_no_window() -> None:
+def test_a_timetable_has_no_windows_beyond_the_years_of_datetimes() -> None:
     kind = trading_sessions(zone="America/New_York")
-    assert list(kind.cut(NOTHING, at("9998-06-01"), 2**62)) == []
-    assert list(kind.cut(NOTHING, -(2**62), at("0001-12-31 00:00"))) == []
-    first = next(kind.cut(NOTHING, -(2**62), INFINITY))
+    assert list(kind.cut(NO_EVENTS, -(2**62), at("0001-12-31 00:00"))) == []
+    assert list(kind.cut(NO_EVENTS, at("9998-06-01"), 2**62)) == []
+
+
+def test_a_timetable_has_windows_from_the_year_2_to_the_year_9997() -> None:
+    kind = trading_sessions(zone="America/New_York")
+    first = next(kind.cut(NO_EVENTS, -(2**62), INFINITY))
     assert first.starts_at is not None
     assert first.starts_at.date().isoformat() == "0002-01-01"
-    *_, last = kind.cut(NOTHING, at("9997-12-25"), INFINITY)
+    *_, last = kind.cut(NO_EVENTS, at("9997-12-25"), INFINITY)
     assert last.starts_at is not None
     assert last.starts_at.date().isoformat() == "9997-12-31"
 
 
-def test_a_plan_survives_a_checkpoint() -> None:
-    kind = Shifts((("2024-03-30 14:00", "2024-03-30 22:00"),), zone="Europe/Berlin")
+def test_a_timetable_is_plain_data_and_another_plan_does_not_continue_from_it() -> None:
+    kind = Shifts(ONE_SHIFT, zone="Europe/Berlin")
     data = kind.to_dict()
     assert data["plan"] == [["2024-03-30 14:00", "2024-03-30 22:00"]]
     assert Shifts.from_dict(data) == kind
-    assert str(kind) == "window('test.shifts', zone='Europe/Berlin', plan=(('2024-03-30 14:00', '2024-03-30 22:00'),))"
     assert not continues_windows({**data, "plan": []}, kind)
+
+
+def test_a_timetable_is_spelled_by_its_name_and_fields() -> None:
+    kind = Shifts(ONE_SHIFT, zone="Europe/Berlin")
+    assert str(kind) == "window('test.shifts', zone='Europe/Berlin', plan=(('2024-03-30 14:00', '2024-03-30 22:00'),))"

@@ -1,9 +1,10 @@
-"""Window specifications are plain data that say what they mean; windows that grow, and sessions."""
+"""Window specifications as plain data: how they are spelled and refused; windows that grow, and sessions."""
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -27,7 +28,6 @@ from muntin import (
     trailing,
     tumbling,
 )
-from muntin.axis import moment
 from muntin.catalog.named_windows import from_dict
 from muntin.drawings import Bar, timeline
 from muntin.errors import WindowError
@@ -66,7 +66,7 @@ def test_a_specification_survives_json_and_pickle(specification: WindowKind) -> 
     assert pickle.loads(pickle.dumps(specification)) == specification
 
 
-def test_a_specification_spells_itself() -> None:
+def test_a_specification_is_spelled_as_it_is_written() -> None:
     assert [str(specification) for specification in SPECIFICATIONS] == [
         "hopping(10, 3)",
         "hopping(3, 10, offset=1)",
@@ -156,9 +156,11 @@ def test_a_window_knows_its_length_and_its_times() -> None:
     assert str(window.ends_at) == "1970-01-01 00:00:01+00:00"
 
 
-def test_counts_at_each_time_are_stored_as_before_there_were_others() -> None:
-    assert count_by_start(3).to_dict() == {"kind": "count", "version": "1.0", "count": 3, "by": "start"}
-    assert from_dict({"kind": "count", "version": "1.0", "count": 3, "by": "start"}) == count_by_start(3, every=1)
+def test_the_data_of_count_windows_has_the_parameter_every_only_where_it_is_not_1() -> None:
+    """So checkpoints from before there was such a parameter fit."""
+    data = {"kind": "count", "version": "1.0", "count": 3, "by": "start"}
+    assert count_by_start(3).to_dict() == data
+    assert from_dict(data) == count_by_start(3, every=1)
     assert count_by_end(3, every=2).to_dict()["every"] == 2
 
 
@@ -169,17 +171,14 @@ BIDS = {5: 4.0, 7: 2.0, 9: 5.0, 11: 3.0, 13: 1.0, 17: 6.0}
 
 def test_cumulating_windows_are_those_of_flinks_documentation() -> None:
     """CUMULATE(TABLE Bid, DESCRIPTOR(bidtime), INTERVAL '2' MINUTES, INTERVAL '10' MINUTES), with SUM(price)."""
-    eight = instant(moment(0).replace(year=2020, month=4, day=15, hour=8))  # type: ignore[union-attr]
+    eight_o_clock = instant(datetime(2020, 4, 15, 8, tzinfo=UTC))
     script = Script()
     for minute, price in BIDS.items():
-        script = script.point(str(minute), eight + minute * MINUTE, price)
+        script = script.point(str(minute), eight_o_clock + minute * MINUTE, price)
     rows = script.close().run(WindowedQuery(cumulate("10 minutes", "2 minutes"), [Computation(Sum())]))[None]
-    windows = [
-        (f"{row.window.starts_at:%H:%M}", f"{row.window.ends_at:%H:%M}", *row.value)
-        for row in rows
-        if row.window.starts_at is not None
-    ]
-    assert windows == [
+
+    table = [(f"{row.window.starts_at:%H:%M}", f"{row.window.ends_at:%H:%M}", *row.value) for row in rows]
+    assert table == [
         ("08:00", "08:06", 4.0),
         ("08:00", "08:08", 6.0),
         ("08:00", "08:10", 11.0),
@@ -191,77 +190,88 @@ def test_cumulating_windows_are_those_of_flinks_documentation() -> None:
     ]
 
 
-def test_when_the_stream_closes_cumulating_windows_come_out_by_the_start_of_their_last_step() -> None:
-    #              0   2   4   6
-    # a            |-| horizon 7: all of its period
-    # b            |-------------...  horizon 2: the windows to 4 and to 6 start before it, and their last steps do not
+@pytest.mark.parametrize(
+    ("end", "ends_of_windows"), [(2, [2, 4, 6]), (INFINITY, [2])], ids=["with an end", "without an end"]
+)
+def test_an_event_is_in_all_cumulating_windows_of_its_period_and_without_an_end_up_to_the_horizon(
+    end: int, ends_of_windows: list[int]
+) -> None:
+    """When the stream is closed. The horizon is 2: the windows to 4 and to 6 have their last step after it."""
     query = WindowedQuery(cumulate(6, 2), [Computation(Count())])
-    for end, ends in ((2, [2, 4, 6]), (INFINITY, [2])):
-        (rows,) = Script().insert("a", 1, end).close().run(query).values()
-        assert [row.window for row in rows] == [Window(0, last) for last in ends]
+    (rows,) = Script().insert("a", 1, end).close().run(query).values()
+    assert [row.window for row in rows] == [Window(0, end_of_window) for end_of_window in ends_of_windows]
 
 
-def test_the_global_window_has_everything_and_closes_with_the_stream() -> None:
+def test_the_global_window_has_all_events_and_is_complete_when_the_stream_is_closed() -> None:
     query = WindowedQuery(global_windows(), [Computation(Count())])
-    stream = Script().point("a", -(2**61), None).point("b", 2**61, None).punctuate(2**61)
-    assert stream.run(query) == {}
-    (row,) = stream.close().run(query)[None]
-    assert (row.window, row.value) == (Window(EARLIEST, INFINITY), (2,))
-    assert (row.window.starts_at, row.window.ends_at) == (None, None)
-    assert extent_of(bar_of_all()) == "(-∞, ∞)"
-    assert timeline([Bar("a", 2, 5), bar_of_all()]).splitlines()[-1] == "all  [-->"
+    script = Script().point("a", -(2**61), None).point("b", 2**61, None).punctuate(2**61)
+    assert script.run(query) == {}
+    (row,) = script.close().run(query)[None]
+    assert row.window == Window(EARLIEST, INFINITY)
+    assert row.value == (2,)
 
 
-def bar_of_all() -> Bar:
-    return Bar("all", EARLIEST, INFINITY)
+def test_the_global_window_has_no_datetimes_for_its_start_and_end() -> None:
+    window = Window(EARLIEST, INFINITY)
+    assert window.starts_at is None
+    assert window.ends_at is None
 
 
-def sessions(script: Script, gap: int) -> list[tuple[int, int, int]]:
-    """Return start, end and number of members of each session of a stream of one key."""
-    rows = script.close().run(WindowedQuery(session(gap), [Computation(Count())]))[None]
-    return [(row.window.start, row.window.end, row.value[0]) for row in rows]
-
-
-def test_a_session_with_an_event_that_has_not_ended_does_not_end() -> None:
-    rows = Script().insert("a", 3, INFINITY).point("b", 400, 0).run(WindowedQuery(session(5), [Computation(Count())]))
-    assert rows == {}
-    assert list(session(5).cut(Stretches([session(5).membership(3, INFINITY)]), 1000, INFINITY)) == [
-        Window(3, INFINITY)
+def test_the_global_window_is_drawn_from_the_first_tick_of_other_bars_on() -> None:
+    whole_axis = Bar("all", EARLIEST, INFINITY)
+    assert extent_of(whole_axis) == "(-∞, ∞)"
+    assert timeline([Bar("a", 2, 5), whole_axis]).splitlines() == [
+        "     2",
+        "a    [--)",
+        "all  [-->",
     ]
 
 
+def test_a_session_with_an_event_that_has_not_ended_does_not_end() -> None:
+    query = WindowedQuery(session(5), [Computation(Count())])
+    assert Script().insert("a", 3, INFINITY).point("b", 400, 0).run(query) == {}
+
+    stretches = Stretches([session(5).membership(3, INFINITY)])
+    assert list(session(5).cut(stretches, 1000, INFINITY)) == [Window(3, INFINITY)]
+
+
 def test_without_a_gap_events_that_touch_are_one_session() -> None:
-    script = Script().insert("a", 0, 5).insert("b", 5, 9).insert("c", 10, 12)
+    script = Script().insert("a", 0, 5).insert("b", 5, 9).insert("c", 10, 12).close()
+    rows = script.run(WindowedQuery(session(), [Computation(Count())]))[None]
+    assert [row.window for row in rows] == [Window(0, 9), Window(10, 12)]
+
+
+def test_a_session_without_a_gap_is_one_with_a_gap_of_one_tick() -> None:
     assert session() == SessionWindows(1)
     assert str(session()) == "session()"
-    assert [row[:2] for row in sessions(script, 1)] == [(0, 9), (10, 12)]
 
 
-class Counting(list[tuple[int, int]]):
-    """Counts how many of its parts are read."""
+class CountingReads(list[tuple[int, int]]):
+    """A list that counts how many of its items are read."""
 
-    read = 0
+    read_count = 0
 
     def __getitem__(self, place: object) -> tuple[int, int]:  # type: ignore[override]  # by number alone
-        self.read += 1
+        self.read_count += 1
         return super().__getitem__(place)  # type: ignore[call-overload, no-any-return]
 
 
-def test_the_first_session_is_found_without_going_through_those_before_it() -> None:
+def test_the_first_session_of_a_part_is_found_without_going_through_those_before_it() -> None:
     stretches = Stretches([(place * 10, place * 10 + 5) for place in range(100_000)])
-    stretches._covered = parts = Counting(stretches.covered)
+    covered = CountingReads(stretches.covered)
+    stretches._covered = covered
     windows = session(5).cut(stretches, 600_002, INFINITY)
     assert next(windows) == Window(600_000, 600_005)
-    assert 0 < parts.read < 40
+    assert 0 < covered.read_count < 40
 
 
-def test_sessions_hold_what_starts_less_than_a_gap_after_the_end_of_an_event() -> None:
+def test_a_module_that_needs_a_reach_has_it_in_sessions_with_that_gap_or_is_told_to_write_them() -> None:
     assert Needs(reach=10).lacks(session(10)) == ""
-    lacking = Needs(reach=11).lacks(session(10))
-    assert lacking.startswith(
+    advice = Needs(reach=11).lacks(session(10))
+    assert advice.startswith(
         "needs events to stay members for 11 ticks after their end, and session(10) keeps them for 10"
     )
-    assert lacking.endswith("write: session(11)")
+    assert advice.endswith("write: session(11)")
     assert Needs((SessionWindows,), 11).lacks(snapshot()).endswith("write, for example: session(11)")
 
 

@@ -1,4 +1,7 @@
-"""Muntin's own windows as their definitions say, word for word, from the events alone."""
+"""Definitions of Muntin's kinds of windows, written down as their documentation has them, from the events alone.
+
+They call none of the methods of the kinds, and only read their fields; the reference evaluator calls `cut` itself.
+"""
 
 from __future__ import annotations
 
@@ -51,8 +54,8 @@ def calendar_windows(kind: CalendarWindows, events: Sequence[Event[Any]], horizo
     readings = _clock_readings(kind, first.replace(tzinfo=None) - margin, last.replace(tzinfo=None) + margin)
     instants = {(_first_instant(kind.zone, opens), _first_instant(kind.zone, closes)) for opens, closes in readings}
 
-    # Of windows that begin at one instant the last to end is there, of windows that end at one the first to begin.
-    latest_end = dict(sorted(instants))
+    # Where a clock is set forward, windows may begin at one instant, or end at one. Then the longest is there alone.
+    latest_end = dict(sorted(instants))  # of entries with one key the last stays
     earliest_start = {end: start for start, end in sorted(instants, reverse=True)}
     windows: list[Window] = []
     for opens, closes in sorted(instants):
@@ -66,19 +69,24 @@ def _has_any(window: Window, stretches: Sequence[tuple[int, int]]) -> bool:
 
 
 def prolonged(kind: CalendarWindows | HoppingWindows, event: Event[Any]) -> tuple[int, int]:
-    """Return the lifetime of an event with the reach of the windows."""
-    return event.start, INFINITY if event.end == INFINITY else event.end + kind.reach
+    """Return the lifetime of an event, prolonged by the reach of the windows."""
+    end = INFINITY if event.end == INFINITY else event.end + kind.reach
+    return event.start, end
 
 
 def _clock_readings(kind: CalendarWindows, first: datetime, last: datetime) -> Iterator[tuple[datetime, datetime]]:
-    """Yield the readings of the clock where windows begin and end, from before a date to after one."""
+    """Yield what the clock shows where each window begins and where it ends, from one date to another.
+
+    The windows are those that begin at the latest at the last date; the first of them begins no later than the first.
+    """
     start = datetime.fromisoformat(kind.start)
-    units = 0  # from the start on
+    units = 0  # days or months from the start of the windows on
     while _units_later(kind, start, units) > first:
         units -= kind.hop
     for step in (_LEAP * kind.hop, kind.hop):
         while _units_later(kind, start, units + step) <= first:
             units += step
+
     while _units_later(kind, start, units) <= last:
         yield _units_later(kind, start, units), _units_later(kind, start, units + kind.size)
         units += kind.hop
@@ -100,6 +108,7 @@ def _first_instant(zone: str, reading: datetime) -> datetime:
     def is_before(instant: datetime) -> bool:
         return instant.astimezone(clock).replace(tzinfo=None) < reading
 
+    # From well before it on: forward by minutes, then back by seconds.
     instant = reading.replace(tzinfo=UTC) - _FARTHEST
     while is_before(instant):
         instant += _MINUTE
@@ -109,11 +118,11 @@ def _first_instant(zone: str, reading: datetime) -> datetime:
 
 
 Pairs = set[tuple[tuple[int, int], Window]]
-"""Lifetimes of events, each with the extent of a window that it is in."""
+"""Lifetimes of events, each with the extent of a window that the event is a member of."""
 
 
 def pairs_defined(kind: WindowKind, events: Sequence[Event[Any]], horizon: int) -> Pairs:
-    """Return the windows of each event by the definition of one of Muntin's kinds."""
+    """Return each event with each of its windows, by the definition of one of Muntin's kinds."""
     definition = DEFINED[type(kind)]
     windows = definition.windows(kind, events, horizon)
     pairs: Pairs = set()
@@ -126,7 +135,7 @@ def pairs_defined(kind: WindowKind, events: Sequence[Event[Any]], horizon: int) 
 
 
 def pairs_of(kind: WindowKind, events: Sequence[Event[Any]], horizon: int) -> Pairs:
-    """Return the windows of each event by the methods of a kind, as the reference evaluator calls them."""
+    """Return each event with each of its windows, by the methods of a kind, as the reference evaluator calls them."""
     windows = reference.windows(kind, events, horizon)
     pairs: Pairs = set()
     for event in events:
@@ -137,6 +146,7 @@ def pairs_of(kind: WindowKind, events: Sequence[Event[Any]], horizon: int) -> Pa
 
 
 def _hopping(kind: HoppingWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
+    """Return the windows from the offset on, one for each hop, that share a tick with an event and its reach."""
     starts: set[int] = set()
     for event in events:
         end = horizon if event.end == INFINITY else event.end + kind.reach
@@ -149,14 +159,16 @@ def _hopping(kind: HoppingWindows, events: Sequence[Event[object]], horizon: int
 
 
 def _snapshots(kind: SnapshotWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
+    """Return the windows between neighbours among all starts and ends."""
     edges = sorted({event.start for event in events} | {event.end for event in events})
     return [Window(start, end) for start, end in pairwise(edges)]
 
 
 def _counts(kind: CountWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
+    """Return the windows that span so many different starts, or ends, beginning with every so many of them."""
     times = sorted({event.start if kind.by == "start" else event.end for event in events} - {INFINITY})
-    pairs = list(zip(times, times[kind.count - 1 :], strict=False))[:: kind.every]
-    return [Window(first, last + 1) for first, last in pairs]
+    firsts_and_lasts = list(zip(times, times[kind.count - 1 :], strict=False))
+    return [Window(first, last + 1) for first, last in firsts_and_lasts[:: kind.every]]
 
 
 def _counted_tick(kind: CountWindows, event: Event[object]) -> tuple[int, int]:
@@ -165,13 +177,14 @@ def _counted_tick(kind: CountWindows, event: Event[object]) -> tuple[int, int]:
 
 
 def _sessions(kind: SessionWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
-    sessions: list[tuple[int, int]] = []
+    """Return the sessions: an event is in the one before it if it starts within the gap after its last tick."""
+    sessions: list[tuple[int, int]] = []  # the first and the last tick of each, without the gap
     for event in sorted(events, key=lambda event: event.start):
         first = event.start
         last = INFINITY if event.end == INFINITY else event.end - 1
         if sessions and first - sessions[-1][1] <= kind.gap:
-            first, latest = sessions.pop()
-            last = max(last, latest)
+            first, last_of_session = sessions.pop()
+            last = max(last, last_of_session)
         sessions.append((first, last))
     return [Window(first, min(last + kind.gap, INFINITY)) for first, last in sessions]
 
@@ -181,7 +194,10 @@ def _lifetime_and_gap(kind: SessionWindows, event: Event[object]) -> tuple[int, 
 
 
 def _cumulating(kind: CumulateWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
-    """Return the windows with an event; of one without an end, those whose last step begins before the horizon."""
+    """Return the windows from the start of a period to the end of each of its steps, as far as an event is in them.
+
+    For an event without an end these are the windows whose last step begins before the horizon.
+    """
     windows: set[Window] = set()
     for event in events:
         has_end = event.end < INFINITY
@@ -198,17 +214,21 @@ def _cumulating(kind: CumulateWindows, events: Sequence[Event[object]], horizon:
 def _since_landmark(kind: LandmarkWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
     """Return the windows that end after an event has started and whose last step begins before the horizon."""
     starts = [max(event.start, kind.since) for event in events if event.end > kind.since]
-    ends = range(kind.since + kind.step, horizon + kind.step, kind.step) if starts else ()
+    if not starts:
+        return []
+    ends = range(kind.since + kind.step, horizon + kind.step, kind.step)
     return [Window(kind.since, end) for end in ends if end > min(starts)]
 
 
 def _global(kind: GlobalWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
+    """Return the one window that has the whole axis."""
     return [Window(EARLIEST, INFINITY)]
 
 
 def _trailing(kind: TrailingWindows, events: Sequence[Event[object]], horizon: int) -> list[Window]:
+    """Return the windows of a length that end with a start, one for each, or for every so many."""
     starts = sorted({event.start for event in events})
-    return [Window(at - kind.length + 1, at + 1) for at in starts[:: kind.every]]
+    return [Window(start - kind.length + 1, start + 1) for start in starts[:: kind.every]]
 
 
 def _as_it_lasts(kind: WindowKind, event: Event[object]) -> tuple[int, int]:

@@ -38,7 +38,7 @@ class Renews(StreamOperator[int, list[int], int]):
 
 
 class Counts(Renews):
-    """Changes its state where it is asked."""
+    """Changes its state where it is only asked for its next time."""
 
     def on_event(self, state: list[int], payload: int, time: int) -> Any:
         return [*state]
@@ -48,7 +48,7 @@ class Counts(Renews):
 
 
 class Forgets(Level):
-    """Says of a state with something in it that it is empty, after ends that it hears of."""
+    """Says of a state with two entries that it is empty, though its rows at ends of events show them."""
 
     def on_end(self, state: list[int], payload: int, time: int) -> Any:
         return [[*state, time]]
@@ -58,13 +58,13 @@ class Forgets(Level):
 
 
 class Endless(Ticker):
-    """Asks for a wake-up after each, and does not say so."""
+    """Asks for a wake-up after each wake-up, and does not say that it is periodic."""
 
     is_periodic = False
 
 
 class Deaf(Renews):
-    """Asks for the time of the first event's wake-up for ever, whether it was woken or not."""
+    """Asks to be woken three ticks after the first event, again after it was."""
 
     is_periodic = False
 
@@ -78,8 +78,9 @@ class Deaf(Renews):
         return state[0] + 3
 
 
-def _newest(**changed: Any) -> Any:
-    return module_class(Newest, version="1", **changed)()
+def _newest(**attributes: Any) -> Any:
+    """Return a `Newest` operator with other methods."""
+    return module_class(Newest, version="1", **attributes)()
 
 
 HOSTILE_OPERATORS: dict[str, list[StreamOperator[Any, Any, Any]]] = {
@@ -93,7 +94,7 @@ HOSTILE_OPERATORS: dict[str, list[StreamOperator[Any, Any, Any]]] = {
     ],
     "test_the_state_is_plain_data": [_newest(on_event=lambda self, state, payload, time: state.append(object()))],
     "test_nothing_else_is_remembered": [
-        _newest(seen=itertools.count(), on_event=lambda self, state, payload, time: [next(self.seen)])
+        _newest(calls=itertools.count(), on_event=lambda self, state, payload, time: [next(self.calls)])
     ],
     "test_questions_change_nothing": [Counts()],
     "test_an_empty_state_is_as_good_as_a_new_one": [_newest(is_empty=lambda self, state: True), Forgets()],
@@ -122,7 +123,7 @@ class Following(ProgressPolicy):
 
 
 class Greedy(Following):
-    """Reads more starts than came."""
+    """Reads the third latest start, before three rows have come."""
 
     starts_kept = 3
 
@@ -138,19 +139,19 @@ class Halved(Following):
 
 
 class Batched(Following):
-    """Answers from the last micro-batch."""
+    """Answers only where the last micro-batch had more than a row."""
 
     def watermark(self, seen: SourceProgress) -> int | None:
         return seen.newest if seen.rows - seen.rows_before > 1 else None
 
 
 class Counting(Following):
-    """Remembers how often it was asked."""
+    """Answers by how often it was asked."""
 
-    asked = itertools.count()
+    calls = itertools.count()
 
     def watermark(self, seen: SourceProgress) -> int:
-        return seen.newest - 1000 + next(self.asked)
+        return seen.newest - 1000 + next(self.calls)
 
 
 HOSTILE_POLICIES: dict[str, list[ProgressPolicy]] = {
@@ -176,23 +177,25 @@ class PairsNeighbours(Members):
     name = "both.pairs_neighbours"
 
     def compute_result(self, payloads: Sequence[Both]) -> list[int]:
-        pairs = pairwise(payloads)
-        return sorted(
-            number_of_input(left) for left, right in pairs if isinstance(left, Left) and isinstance(right, Right)
-        )
+        numbers: list[int] = []
+        for payload, next_payload in pairwise(payloads):
+            if isinstance(payload, Left) and isinstance(next_payload, Right):
+                numbers.append(number_of_input(payload))
+        return sorted(numbers)
 
 
 class PairsOfACall(KeptMembers):
-    """Matches the payloads that come in one call."""
+    """Matches only payloads that come in one call."""
 
     name = "both.pairs_of_a_call"
 
     def add_events(self, state: Any, payloads: Sequence[Both]) -> Any:
-        return super().add_events(state, payloads if len(set(map(type, payloads))) == 2 else [])
+        has_both_inputs = len({type(payload) for payload in payloads}) == 2
+        return super().add_events(state, payloads if has_both_inputs else [])
 
 
 class ForgetsTheLastLeft(KeptMembers):
-    """Keeps the right payloads that a left one was matched with when the left one has gone."""
+    """Forgets all right payloads when the last left one is removed."""
 
     name = "both.forgets_the_last_left"
 

@@ -1,4 +1,7 @@
-"""The kit bites: each law has something that breaks it and is found under its name, and what is honest keeps all."""
+"""The laws find faults: each law has a subject that breaks it and is reported under its name; honest ones keep all.
+
+A subject is what a laws class is about: a module, a function, a trigger, a policy of progress or a kind of windows.
+"""
 
 from __future__ import annotations
 
@@ -61,8 +64,10 @@ AS_BY_USERS = pytest.mark.usefixtures("tried_as_by_users")
 MOST_LINES = 8
 """How long the drawing of a smallest stream may be: a ruler, a window and a few members."""
 
-ROWS = st.tuples(st.integers(-9, 9))
-OWN_KINDS: list[WindowKind] = [
+ARGUMENTS = st.tuples(st.integers(-9, 9))
+"""Arguments for vectorised functions, whose parameters have no types."""
+
+HONEST_KINDS: list[WindowKind] = [
     *(tumbling(8), hopping(10, 3, -5), hopping(4, 9, 1), hopping(3, 8, reach=4), snapshot()),
     *(count_by_start(1), count_by_start(3), count_by_end(2), count_by_start(1, every=2), count_by_start(3, every=3)),
     *(count_by_start(3, every=2), count_by_start(2, every=5), count_by_end(1, every=3), count_by_end(2, every=2)),
@@ -87,11 +92,12 @@ class Kit(NamedTuple):
 
 
 def one_each(hostile: dict[str, Any]) -> dict[str, list[Any]]:
+    """Make a list of the one subject that breaks each law."""
     return {law: [subject] for law, subject in hostile.items()}
 
 
 def module_kit(honest: type[Module], laws: type[Conformance]) -> Kit:
-    """Return the kit of an honest module, and of the hostile ones that are made of it."""
+    """Return the kit of an honest module, with the hostile modules that have a fault in front of it."""
     hostile: dict[str, list[Any]] = {}
     for (base, law), classes in HOSTILE.items():
         if base is honest:
@@ -118,7 +124,7 @@ KITS = [
         ],
     ),
     Kit(testing.ResultRefinementLaws, HOSTILE_REFINEMENTS, [*HONEST_REFINEMENTS]),
-    Kit(testing.WindowKindLaws, one_each(HOSTILE_KINDS), OWN_KINDS),
+    Kit(testing.WindowKindLaws, one_each(HOSTILE_KINDS), HONEST_KINDS),
 ]
 
 
@@ -139,14 +145,19 @@ BREAKING = list(breaking_cases())
 
 
 def attributes_for(subject: Any) -> dict[str, Any]:
-    """Return the attributes of a laws class for a subject."""
+    """Return what a writer has to set in the laws class beside the subject."""
     if getattr(subject, "is_vectorized", False):
-        return {"arguments": ROWS}
-    return {"values": VALUES} if isinstance(subject, testing.TriggerLaws.subject_type()) else {}
+        return {"arguments": ARGUMENTS}
+    if isinstance(subject, testing.TriggerLaws.subject_type()):
+        return {"values": VALUES}
+    return {}
 
 
-def check_law(laws: type[Conformance], law: str, subject: Any, **attributes: Any) -> None:
-    """Run one law of a laws class; a skip would prove nothing, so it fails."""
+def try_law(laws: type[Conformance], law: str, subject: Any, **attributes: Any) -> None:
+    """Run the test of a law on a subject; it raises a `LawError` if the subject breaks it.
+
+    It fails if the law does not apply, which would prove nothing.
+    """
     suite = type("TestSuspect", (laws,), {laws.subject_name(): subject, **attributes})
     try:
         getattr(suite(), law)()
@@ -154,9 +165,14 @@ def check_law(laws: type[Conformance], law: str, subject: Any, **attributes: Any
         pytest.fail(f"{law} was skipped: {skipped}")
 
 
-def broken_by(subject: Any, **attributes: Any) -> list[str]:
-    """Return the laws that a subject breaks."""
-    return [verdict.law for verdict in try_laws(subject, **attributes) if verdict.outcome is Outcome.BROKEN]
+def laws_broken_by(subject: Any) -> list[str]:
+    """Try all laws, and return those that a subject breaks."""
+    return [verdict.law for verdict in try_laws(subject) if verdict.outcome is Outcome.BROKEN]
+
+
+def name_of_test(law: str) -> str:
+    """Return the name of the test of a law."""
+    return f"test_{law.replace(' ', '_')}"
 
 
 def name_of(value: object) -> str:
@@ -166,16 +182,26 @@ def name_of(value: object) -> str:
     return getattr(value, "__name__", None) or spelled(value)[:60]
 
 
-def test_every_law_of_every_class_has_something_that_breaks_it() -> None:
-    named = [getattr(testing, name) for name in testing.__all__]  # loads what nothing has asked for yet
-    offered = {cls for cls in named if isinstance(cls, type) and issubclass(cls, Conformance)}
-    assert offered - {kit.laws for kit in KITS} == {testing.RowOperatorLaws, testing.RowWindowLaws}
+def test_every_laws_class_has_a_kit_here_or_in_the_tests_of_rows() -> None:
+    offered = [getattr(testing, name) for name in testing.__all__]  # loads what nothing has asked for yet
+    laws_classes = {cls for cls in offered if isinstance(cls, type) and issubclass(cls, Conformance)}
+    assert laws_classes - {kit.laws for kit in KITS} == {testing.RowOperatorLaws, testing.RowWindowLaws}
+
+
+def test_every_law_has_a_subject_that_breaks_it() -> None:
     for kit in KITS:
-        expected = {f"test_{law.replace(' ', '_')}" for law in laws_applying_to(kit.honest[0])}
-        assert set(kit.hostile) == (expected if kit in MODULE_KITS else set(laws_of(kit.laws))), kit.laws
-        assert all(laws_for(subject) is kit.laws for subject in kit.honest)
+        laws = set(laws_of(kit.laws))
+        if kit in MODULE_KITS:  # of which each shape has laws of its own
+            laws = {name_of_test(law) for law in laws_applying_to(kit.honest[0])}
+        assert set(kit.hostile) == laws, kit.laws
     assert set(HOSTILE_TO_INPUTS) == {name for name in vars(SeveralInputsLaws) if name.startswith("test_")}
     assert len(BREAKING) > 130
+
+
+def test_honest_subjects_are_tried_on_the_laws_of_their_kit() -> None:
+    for kit in KITS:
+        for subject in kit.honest:
+            assert laws_for(subject) is kit.laws
 
 
 @AS_BY_USERS
@@ -183,15 +209,19 @@ def test_every_law_of_every_class_has_something_that_breaks_it() -> None:
 def test_a_subject_that_breaks_a_law_is_reported_under_its_name(
     laws: type[Conformance], law: str, subject: Any
 ) -> None:
+    is_vectorized = getattr(subject, "is_vectorized", False)
+    attributes = {"arguments": ARGUMENTS} if is_vectorized else {}
     with pytest.raises(LawError) as broken:
-        check_law(laws, law, subject, **({"arguments": ROWS} if getattr(subject, "is_vectorized", False) else {}))
+        try_law(laws, law, subject, **attributes)
     report = str(broken.value)
-    assert broken.value.law == law.removeprefix("test_").replace("_", " ")
+    assert name_of_test(broken.value.law) == law
     assert f" breaks the law: {broken.value.law}" in report
     assert (getattr(subject, "name", None) or type(subject).__name__) in report
     assert "to do: " in report
-    if isinstance(subject, Module) and subject.name.startswith(("hostile.honest", "both.")):
-        assert law == "test_definition_is_complete" or 0 < len(broken.value.stream.splitlines()) <= MOST_LINES
+
+    draws_a_stream = isinstance(subject, Module) and subject.name.startswith(("hostile.honest", "both."))
+    if draws_a_stream and law != "test_definition_is_complete":
+        assert 0 < len(broken.value.stream.splitlines()) <= MOST_LINES
 
 
 @pytest.mark.cases(31)
@@ -200,17 +230,17 @@ def test_a_subject_that_breaks_a_law_is_reported_under_its_name(
     list(chain.from_iterable(kit.honest for kit in KITS)),
     ids=lambda subject: name_of(type(subject)),
 )
-def test_an_honest_subject_keeps_all_laws(subject: Any) -> None:
-    verdicts = {verdict.law: verdict for verdict in try_laws(subject, **attributes_for(subject))}
-    kept_laws = {law for law, verdict in verdicts.items() if verdict.outcome is Outcome.KEPT}
-    assert kept_laws == set(laws_applying_to(subject)), [str(verdict) for verdict in verdicts.values()]
-    assert {verdict.outcome for verdict in verdicts.values()} <= {Outcome.KEPT, Outcome.SKIPPED}
+def test_an_honest_subject_keeps_all_laws_that_apply_to_it(subject: Any) -> None:
+    verdicts = list(try_laws(subject, **attributes_for(subject)))
+    kept_laws = {verdict.law for verdict in verdicts if verdict.outcome is Outcome.KEPT}
+    assert kept_laws == set(laws_applying_to(subject)), list(map(str, verdicts))
+    assert {verdict.outcome for verdict in verdicts} <= {Outcome.KEPT, Outcome.SKIPPED}
 
 
 @pytest.mark.parametrize(("module", "law"), list(product((Members(), Pairs()), HOSTILE_TO_INPUTS)))
 def test_modules_with_several_inputs_keep_the_laws_of_inputs(module: Any, law: str) -> None:
     if law != "test_an_input_leaves_no_trace":  # incremental modules of muntin-stats keep this one
-        check_law(laws_for(module), law, module)
+        try_law(laws_for(module), law, module)
 
 
 # modules that only many members, or the second call, give away
@@ -218,23 +248,24 @@ def test_modules_with_several_inputs_keep_the_laws_of_inputs(module: Any, law: s
 
 @AS_BY_USERS
 @pytest.mark.parametrize(("module", "law"), CROWDED.items(), ids=name_of)
-def test_a_module_that_is_right_for_a_few_members_or_at_first_is_found_out(
+def test_a_module_that_is_right_for_a_few_members_or_at_first_is_reported_in_few_lines(
     module: type[Module], law: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if module is JoinsASet:  # how soon a set gives itself away depends on the hashes of the process
         monkeypatch.setattr(law_module, "CROWDED", settings(law_module.CROWDED, max_examples=24))
     with pytest.raises(LawError) as broken:
-        check_law(laws_for(module()), f"test_{law.replace(' ', '_')}", module())
+        try_law(laws_for(module()), name_of_test(law), module())
+    report = str(broken.value)
     assert len(broken.value.stream.splitlines()) <= MOST_LINES + 4
-    assert max(map(len, str(broken.value).splitlines())) < 220
+    assert max(map(len, report.splitlines())) < 220
 
 
 @AS_BY_USERS
 def test_a_report_tells_of_many_members_in_a_line() -> None:
     with pytest.raises(LawError, match=r"\n    and \d+ more[:,] ") as broken:
-        check_law(testing.IncrementalAggregateLaws, "test_order_does_not_matter", FirstFifty())
-    (crowd,) = [line for line in broken.value.stream.splitlines() if line.startswith("and ")]
-    assert int(crowd.split()[1]) == 50  # with the one that is drawn alone, one more than it keeps
+        try_law(testing.IncrementalAggregateLaws, "test_order_does_not_matter", FirstFifty())
+    (line_of_many,) = [line for line in broken.value.stream.splitlines() if line.startswith("and ")]
+    assert int(line_of_many.split()[1]) == 50  # and one that is drawn alone: one more than the module sums
 
 
 @AS_BY_USERS
@@ -245,17 +276,22 @@ def test_a_bound_that_depends_on_the_members_alone_breaks_no_law() -> None:
 # what a writer may say
 
 
-def test_what_looks_like_a_fault_may_be_meant() -> None:
-    check_law(testing.StreamOperatorLaws, "test_wake_ups_do_not_come_at_each_tick", Renews(), wakes_at_each_tick=True)
+def test_a_law_is_not_broken_where_the_writer_says_that_the_fault_is_meant() -> None:
+    wake_ups = "test_wake_ups_do_not_come_at_each_tick"
+    try_law(testing.StreamOperatorLaws, wake_ups, Renews(), wakes_at_each_tick=True)
+
     batches = "test_it_makes_no_difference_where_micro_batches_end"
-    check_law(testing.ProgressPolicyLaws, batches, punctuate_every(rows=2), depends_on_batches=True)
-    with pytest.raises(pytest.fail.Exception, match=r"test.newest asks for no wake-ups"):
-        check_law(testing.StreamOperatorLaws, "test_wake_ups_do_not_come_at_each_tick", Newest())
+    try_law(testing.ProgressPolicyLaws, batches, punctuate_every(rows=2), depends_on_batches=True)
+
+
+def test_the_law_of_wake_ups_is_skipped_for_an_operator_that_asks_for_none() -> None:
+    with pytest.raises(pytest.fail.Exception, match=r"was skipped: .*test.newest asks for no wake-ups"):
+        try_law(testing.StreamOperatorLaws, "test_wake_ups_do_not_come_at_each_tick", Newest())
 
 
 def test_the_values_that_a_trigger_reads_must_be_known() -> None:
     with pytest.raises(ModuleDefinitionError, match=r"when 1 reads 'y > 5'.*\n  set the class attribute: values = "):
-        check_law(testing.TriggerLaws, "test_states_are_plain_data", when("y > 5"))
+        try_law(testing.TriggerLaws, "test_states_are_plain_data", when("y > 5"))
 
 
 # kinds of windows
@@ -268,7 +304,7 @@ class Backwards(Each):
         return -abs(start)
 
 
-class Restarting(TrailingWindows):
+class CountingOn(TrailingWindows):
     """Counts on for a key without events, and does not say so."""
 
     def outlives(self, carried: tuple[int, int] | None) -> bool:
@@ -281,15 +317,15 @@ class Restarting(TrailingWindows):
         *((kind, law.removeprefix("test_").replace("_", " ")) for law, kind in HOSTILE_KINDS.items()),
         *((kind, "a shortcut makes the same windows") for kind in HOSTILE_GRIDS),
         (Backwards(), "windows ascend in start and in end"),
-        (Restarting(4, every=3), "what is carried replaces what is forgotten"),
+        (CountingOn(4, every=3), "what is carried replaces what is forgotten"),
     ],
     ids=name_of,
 )
 def test_a_kind_that_breaks_one_law_is_found_by_that_law_alone(kind: WindowKind, law: str) -> None:
-    assert broken_by(kind) == [law]
+    assert laws_broken_by(kind) == [law]
 
 
 def test_a_broken_law_of_windows_shows_a_stream_and_what_to_do() -> None:
     law = "test_what_is_carried_replaces_what_is_forgotten"
     with pytest.raises(LawError, match=r"(?s)^snapshot 1.0 breaks the law: .*watermark.*to do: return from carried"):
-        check_law(testing.WindowKindLaws, law, HOSTILE_KINDS[law])
+        try_law(testing.WindowKindLaws, law, HOSTILE_KINDS[law])

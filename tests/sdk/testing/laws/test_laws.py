@@ -1,4 +1,4 @@
-"""The kit as its user meets it: what it refuses, what it skips and what it reports."""
+"""Laws classes as a module writer meets them: what they refuse, what they skip and what they report."""
 
 from __future__ import annotations
 
@@ -22,46 +22,47 @@ from muntin.errors import ModuleDefinitionError
 from muntin.testing import AggregateLaws, FunctionLaws, LawError, OperatorLaws, laws_of
 from muntin.testing.laws import trial as law_module
 from tests.sdk.testing.laws.law_cases import (
+    BROKEN,
     CLIPPED_MEAN,
     CLIPS,
     CONTRACT,
     INVERSE,
     KEPT,
     ORDER,
-    REPORTS,
     SKIPPED,
     UNDOES,
     Area,
     Incremental,
+    LawCase,
     Mode,
     Total,
-    crowd,
-    timed,
+    count_at_start,
+    time_sensitive,
 )
 
 
 def suite(laws: type[Any], subject: Any = None, **attributes: Any) -> Any:
-    """Return an instance of a laws class that a writer subclassed for a subject."""
+    """Return an instance of a laws class that a writer has subclassed for a subject, such as `module = Mode()`."""
     if subject is not None:
         attributes = {laws.subject_name(): subject, **attributes}
     return type("TestSuite", (laws,), attributes)()
 
 
-def broken(laws: type[Any], law: str, subject: Any, **attributes: Any) -> LawError:
-    """Return the report of a law that is broken."""
+def try_law(laws: type[Any], law: str, subject: Any, **attributes: Any) -> None:
+    """Run the test of a law on a subject; it raises a `LawError` if the subject breaks it."""
+    getattr(suite(laws, subject, **attributes), law)()
+
+
+def report_of_broken_law(laws: type[Any], law: str, subject: Any, **attributes: Any) -> LawError:
+    """Run the test of a law that the subject breaks, and return the report."""
     with pytest.raises(LawError) as failure:
-        getattr(suite(laws, subject, **attributes), law)()
+        try_law(laws, law, subject, **attributes)
     return failure.value
 
 
-def law_and_name(value: object) -> str:
-    return value.removeprefix("test_") if isinstance(value, str) else str(getattr(value, "name", ""))
-
-
 @pytest.mark.usefixtures("tried_as_by_users")
-def test_a_report_says_who_breaks_what_on_which_stream_and_what_to_do_and_the_same_every_time() -> None:
-    report = broken(AggregateLaws, ORDER, Mode())
-    assert str(broken(AggregateLaws, ORDER, Mode())) == str(report)
+def test_a_report_says_who_breaks_what_on_which_stream_and_what_to_do() -> None:
+    report = report_of_broken_law(AggregateLaws, ORDER, Mode())
     assert str(report) == "\n".join(
         [
             "demo.mode 1.0.0 breaks the law: order does not matter",
@@ -78,73 +79,95 @@ def test_a_report_says_who_breaks_what_on_which_stream_and_what_to_do_and_the_sa
     )
     assert (report.law, report.module) == ("order does not matter", "demo.mode 1.0.0")
     assert isinstance(report, AssertionError)
-    assert isinstance(broken(AggregateLaws, ORDER, INVERSE).__cause__, ZeroDivisionError)
 
 
 @pytest.mark.usefixtures("tried_as_by_users")
-@pytest.mark.parametrize(("laws", "law", "subject", "attributes", "parts"), REPORTS, ids=law_and_name)
-def test_a_broken_law_is_reported(
-    laws: type[Any], law: str, subject: Any, attributes: dict[str, Any], parts: list[str]
-) -> None:
-    report = broken(laws, law, subject, **attributes)
-    assert [part for part in parts if part not in f"{report}\n{report.stream}"] == []
+def test_a_report_is_the_same_every_time() -> None:
+    first_report = report_of_broken_law(AggregateLaws, ORDER, Mode())
+    second_report = report_of_broken_law(AggregateLaws, ORDER, Mode())
+    assert str(second_report) == str(first_report)
+
+
+def test_the_cause_of_a_report_is_the_exception_of_the_module() -> None:
+    report = report_of_broken_law(AggregateLaws, ORDER, INVERSE)
+    assert isinstance(report.__cause__, ZeroDivisionError)
+
+
+@pytest.mark.usefixtures("tried_as_by_users")
+@pytest.mark.parametrize("case", BROKEN, ids=str)
+def test_a_broken_law_is_reported(case: LawCase) -> None:
+    report = report_of_broken_law(case.laws, case.law, case.subject, **case.attributes)
+    for part in case.says:
+        assert part in f"{report}\n{report.stream}"
 
 
 @pytest.mark.cases(84)
-@pytest.mark.parametrize(("laws", "law", "subject", "attributes"), KEPT, ids=law_and_name)
-def test_a_law_is_kept(laws: type[Any], law: str, subject: Any, attributes: dict[str, Any]) -> None:
-    with suppress(pytest.skip.Exception) if not attributes else nullcontext():
-        check_law(suite(laws, subject, **attributes), law)
+@pytest.mark.parametrize("case", KEPT, ids=str)
+def test_a_law_is_kept(case: LawCase) -> None:
+    may_be_skipped = not case.attributes
+    with suppress(pytest.skip.Exception) if may_be_skipped else nullcontext():
+        try_law(case.laws, case.law, case.subject, **case.attributes)
 
 
-def check_law(suite: Any, law: str) -> None:
-    """Try one law; it raises where the subject breaks it."""
-    getattr(suite, law)()
-
-
-@pytest.mark.parametrize(("laws", "law", "subject", "attributes", "reason"), SKIPPED, ids=law_and_name)
-def test_a_law_that_does_not_apply_is_skipped_with_the_reason(
-    laws: type[Any], law: str, subject: Any, attributes: dict[str, Any], reason: str
-) -> None:
+@pytest.mark.parametrize("case", SKIPPED, ids=str)
+def test_a_law_that_does_not_apply_is_skipped_with_the_reason(case: LawCase) -> None:
+    (reason,) = case.says
     with pytest.raises(pytest.skip.Exception) as skipped:
-        getattr(suite(laws, subject, **attributes), law)()
+        try_law(case.laws, case.law, case.subject, **case.attributes)
     assert reason in str(skipped.value)
 
 
-def test_laws_of_what_a_module_does_not_promise_are_left_out() -> None:
-    unrestricted = timed(Operator[int, int], crowd, contract=OutputContract.UNRESTRICTED)()
+def test_the_law_of_a_contract_is_left_out_for_an_operator_that_promises_none() -> None:
+    unrestricted = time_sensitive(Operator[int, int], count_at_start, contract=OutputContract.UNRESTRICTED)()
     assert CONTRACT not in laws_of(type(suite(OperatorLaws, unrestricted)))
+
+
+def test_the_law_of_clips_is_tried_on_a_module_that_accepts_some() -> None:
     assert CLIPS in laws_of(type(suite(AggregateLaws, CLIPPED_MEAN)))
 
 
-def test_a_report_on_an_event_without_an_end_says_how_to_get_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        law_module, "SETTINGS", settings(law_module.SETTINGS, max_examples=100)
-    )  # few lifetimes have no end
-    clips = "accepted_clips = frozenset({ClipPolicy.RIGHT, ClipPolicy.FULL})"
-    assert clips in str(broken(Incremental, UNDOES, Area()))
-    clipped = type("ClippedArea", (Area,), {"accepted_clips": frozenset({ClipPolicy.RIGHT, ClipPolicy.FULL})})
-    suite(Incremental, clipped()).test_removing_undoes_adding()
+ENDS_CLIPPED = frozenset({ClipPolicy.RIGHT, ClipPolicy.FULL})
 
 
-def test_a_laws_class_that_would_test_nothing_or_something_else_is_refused() -> None:
-    def refused(make: Any, message: str) -> None:
-        with pytest.raises(ModuleDefinitionError, match=message):
-            make()
+def test_a_report_on_an_event_without_an_end_says_which_clips_to_accept(monkeypatch: pytest.MonkeyPatch) -> None:
+    enough_to_draw_an_open_end = settings(law_module.SETTINGS, max_examples=100)
+    monkeypatch.setattr(law_module, "SETTINGS", enough_to_draw_an_open_end)
 
-    wrong = r"TestSuite checks the laws of Aggregate, got module = .*Total"
-    refused(lambda: suite(AggregateLaws, Total()), wrong)
-    refused(lambda: suite(AggregateLaws, Mode), r"to do: use module = Mode\(\), an instance and not the class")
-    not_collected = "pytest does not collect ModeLaws\n  to do: name it TestModeLaws"
-    refused(lambda: type("ModeLaws", (AggregateLaws,), {"module": Mode()}), not_collected)
-    for replacement in (lambda self: None, None):
-        replaced = {ORDER: replacement}
-        refused(
-            lambda replaced=replaced: suite(AggregateLaws, Mode(), **replaced), f"TestSuite replaces the law {ORDER}"
-        )
-    for law in laws_of(AggregateLaws):
-        nothing = "TestSuite tests nothing\n  set the class attribute: module = "
-        refused(getattr(suite(AggregateLaws), law), nothing)
+    report = report_of_broken_law(Incremental, UNDOES, Area())
+    assert "accepted_clips = frozenset({ClipPolicy.RIGHT, ClipPolicy.FULL})" in str(report)
+
+    area_of_clipped_events = type("ClippedArea", (Area,), {"accepted_clips": ENDS_CLIPPED})()
+    try_law(Incremental, UNDOES, area_of_clipped_events)
+
+
+@pytest.mark.parametrize(
+    ("subject", "message"),
+    [
+        (Total(), r"TestSuite checks the laws of Aggregate, got module = .*Total"),
+        (Mode, r"to do: use module = Mode\(\), an instance and not the class"),
+    ],
+    ids=["a module of another shape", "a class of modules"],
+)
+def test_a_laws_class_is_refused_for_anything_but_a_module_of_its_shape(subject: Any, message: str) -> None:
+    with pytest.raises(ModuleDefinitionError, match=message):
+        suite(AggregateLaws, subject)
+
+
+def test_a_laws_class_with_a_name_that_pytest_does_not_collect_is_refused() -> None:
+    with pytest.raises(ModuleDefinitionError, match="pytest does not collect ModeLaws\n  to do: name it TestModeLaws"):
+        type("ModeLaws", (AggregateLaws,), {"module": Mode()})
+
+
+@pytest.mark.parametrize("replacement", [lambda self: None, None], ids=["a method", "None"])
+def test_a_laws_class_that_replaces_a_law_is_refused(replacement: Any) -> None:
+    with pytest.raises(ModuleDefinitionError, match=f"TestSuite replaces the law {ORDER}"):
+        suite(AggregateLaws, Mode(), **{ORDER: replacement})
+
+
+@pytest.mark.parametrize("law", laws_of(AggregateLaws))
+def test_each_law_of_a_laws_class_without_a_module_fails(law: str) -> None:
+    with pytest.raises(ModuleDefinitionError, match="TestSuite tests nothing\n  set the class attribute: module = "):
+        getattr(suite(AggregateLaws), law)()
 
 
 @pytest.mark.usefixtures("tried_as_by_users")
@@ -160,50 +183,52 @@ def test_a_law_may_be_marked_as_known_to_be_broken() -> None:
         TestMode().test_order_does_not_matter()
 
 
-def test_a_vectorised_function_gets_its_own_kind_of_column() -> None:
-    class Column(list[int]):
-        pass
+class Column(list[int]):
+    """A writer's own kind of column."""
 
+
+def test_a_vectorised_function_gets_the_kind_of_column_that_its_laws_class_names() -> None:
     @function("demo.negative", version="1.0.0", result=int, vectorized=True)
     def negative(numbers: Any) -> Any:
         assert type(numbers) is Column
         return Column(-number for number in numbers)
 
     subject: Function[..., Any] = negative
-    tested = suite(FunctionLaws, subject, arguments=st.tuples(st.integers(-5, 5)), series=Column)
     for law in laws_of(FunctionLaws):
-        getattr(tested, law)()
+        try_law(FunctionLaws, law, subject, arguments=st.tuples(st.integers(-5, 5)), series=Column)
 
 
 def test_every_law_has_a_statement_and_a_remedy() -> None:
-    classes = [getattr(testing, name) for name in testing.__all__ if name.endswith("Laws")]
-    tests: list[Any] = []
-    for cls in classes:
-        tests += [getattr(cls, law) for law in laws_of(cls)]
-    assert len(tests) > 80
-    for test in tests:
+    laws_classes = [getattr(testing, name) for name in testing.__all__ if name.endswith("Laws")]
+    tests_of_laws: list[Any] = []
+    for laws in laws_classes:
+        tests_of_laws += [getattr(laws, law) for law in laws_of(laws)]
+    assert len(tests_of_laws) > 80
+
+    for test in tests_of_laws:
         assert re.fullmatch(r"[A-Z].*\.", test.law.statement)
         assert test.law.remedy
         assert test.__doc__.startswith(test.law.statement)
 
 
-def test_the_example_of_the_kit_is_two_files_that_pass(tmp_path: Path) -> None:
-    files = re.findall(r"`(\w+\.py)`:\n\n((?:    .*\n|\n)+)", testing.__doc__ or "")
-    assert [name for name, _ in files] == ["average.py", "test_average.py"]
-    for name, source in files:
+def test_the_example_in_the_docstring_of_testing_is_two_files_that_pass(tmp_path: Path) -> None:
+    names_and_sources = re.findall(r"`(\w+\.py)`:\n\n((?:    .*\n|\n)+)", testing.__doc__ or "")
+    assert [name for name, _ in names_and_sources] == ["average.py", "test_average.py"]
+    for name, source in names_and_sources:
         (tmp_path / name).write_text(textwrap.dedent(source), encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", "--rootdir", "."]
+
+    run_pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", "--rootdir", "."]
     environment = {**os.environ, "PYTHONPATH": str(Path(muntin.__file__).parents[1])}
-    done = subprocess.run(
-        [*command, "test_average.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    completed = subprocess.run(
+        [*run_pytest, "test_average.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
-    assert "13 passed, 8 skipped" in done.stdout, done.stdout + done.stderr
+    assert "13 passed, 8 skipped" in completed.stdout, completed.stdout + completed.stderr
 
 
-def test_the_examples_in_the_kits_docstrings_are_seen_by_doctest() -> None:
+def test_doctest_finds_the_examples_in_the_docstrings_of_testing() -> None:
     finder = doctest.DocTestFinder()
     modules = [sys.modules[name] for name in list(sys.modules) if name.startswith("muntin.testing")]
-    examples = 0
+    docstrings_with_examples = 0
     for module in modules:
-        examples += len([test for test in finder.find(module) if test.examples])
-    assert examples >= 12
+        docstrings_with_examples += len([test for test in finder.find(module) if test.examples])
+    assert docstrings_with_examples >= 12

@@ -202,7 +202,9 @@ class Starts(Operator[str, str]):
     is_time_sensitive = True
 
     def compute_result(self, events: Sequence[Event[str]], window: Window) -> Iterable[Event[str] | str]:
-        yield from (Event.point(event.start, event.payload) for event in events if event.start >= window.start)
+        for event in events:
+            if event.start >= window.start:
+                yield Event.point(event.start, event.payload)
 
 
 @function("tides.feet", version="1.0.0")

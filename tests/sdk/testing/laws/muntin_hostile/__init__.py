@@ -1,4 +1,4 @@
-"""A plugin that breaks every law, one module per law and shape. If a law stops biting, a test names it."""
+"""A plugin that breaks every law: it has a module for each law and shape. A test fails if a law misses its fault."""
 
 from .cast import HONEST, HOSTILE
 from .crowded import CROWDED, FirstFifty, TopTen

@@ -1,4 +1,4 @@
-"""Who plays: every fault on every shape it fits, by shape and law."""
+"""Every fault on every shape of modules that it fits, by shape and law."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ HONEST: dict[type[Module], type[Conformance]] = {
 
 
 def _hostile(fault: type[faults.Fault], shape: type[Module]) -> type[Module]:
-    name = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in fault.__name__)
-    attributes: dict[str, Any] = {"name": f"{shape.name}{name}", "__module__": __name__}
+    """Return a class with a fault in front of an honest module: `NeverRemovesIncrementalAggregate`, for example."""
+    name_of_fault = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in fault.__name__)
+    attributes: dict[str, Any] = {"name": f"{shape.name}{name_of_fault}", "__module__": __name__}
     return type(f"{fault.__name__}{shape.__name__.removeprefix('Honest')}", (fault, shape), attributes)
 
 
@@ -33,10 +34,12 @@ HOSTILE: dict[tuple[type[Module], str], list[type[Module]]] = {}
 """The modules that break a law, per shape and law."""
 
 for _shape, _laws in HONEST.items():
-    _applying = {f"test_{law.replace(' ', '_')}" for law in testing.laws_applying_to(_shape())}
+    if _laws is testing.ColumnarAggregateLaws:
+        continue  # its faults are classes of their own, below
+    _laws_of_shape = {f"test_{law.replace(' ', '_')}" for law in testing.laws_applying_to(_shape())}
     for _fault in faults.Fault.__subclasses__():
-        if _fault.breaks in _applying and _laws is not testing.ColumnarAggregateLaws:
+        if _fault.breaks in _laws_of_shape:
             HOSTILE.setdefault((_shape, _fault.breaks), []).append(_hostile(_fault, _shape))
 
-for _columnar in columnar_faults.ColumnarFault.__subclasses__():
-    HOSTILE.setdefault((columnar.HonestColumnarAggregate, _columnar.breaks), []).append(_columnar)
+for _columnar_fault in columnar_faults.ColumnarFault.__subclasses__():
+    HOSTILE.setdefault((columnar.HonestColumnarAggregate, _columnar_fault.breaks), []).append(_columnar_fault)

@@ -1,6 +1,6 @@
-"""A columnar aggregate that keeps every law: what the columnar faults are put on.
+"""A columnar aggregate that keeps every law, of which the faulty ones are subclasses.
 
-It lists the payloads of its window in order, and can do all that a columnar aggregate may.
+Its result is the list of the payloads in a window. It has all parts that a columnar aggregate may have.
 """
 
 from __future__ import annotations
@@ -22,6 +22,11 @@ State: TypeAlias = ColumnarState
 
 
 class HonestColumnarAggregate(ColumnarAggregate[int, list[int]]):
+    """The payloads of a window.
+
+    It has a component of each kind: the payloads as values, `mixed`, which is merged by exclusive or, and their count.
+    """
+
     name, version = "hostile.columnar_aggregate", "1.0.0"
     mixed: ClassVar[Component] = Component.merged(np.bitwise_xor, 0, "int64", inverse=np.bitwise_xor)
 
@@ -32,7 +37,7 @@ class HonestColumnarAggregate(ColumnarAggregate[int, list[int]]):
         return {"payloads": payloads, "mixed": payloads}
 
     def compute_results(self, components: Mapping[str, Any]) -> Any:
-        return listed(components["payloads"])
+        return as_lists(components["payloads"])
 
     def remove_events(self, state: State, payloads: Sequence[int]) -> State:
         payloads_kept = state["kept"]
@@ -49,9 +54,10 @@ class HonestColumnarAggregate(ColumnarAggregate[int, list[int]]):
         return self.remove_events(state, other["kept"]["payloads"])
 
 
-def listed(ragged: Ragged) -> Any:
-    """Return an array of the lists of a `Ragged`."""
-    return as_objects(group.tolist() for group in np.split(ragged.values, ragged.offsets[1:-1]))
+def as_lists(ragged: Ragged) -> Any:
+    """Return an array with a list of values for each window of a `Ragged`."""
+    values_by_window = np.split(ragged.values, ragged.offsets[1:-1])
+    return as_objects(values.tolist() for values in values_by_window)
 
 
 def as_objects(values: Iterable[Any]) -> Any:

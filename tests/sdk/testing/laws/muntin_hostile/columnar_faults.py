@@ -1,4 +1,4 @@
-"""Faults of columnar aggregates; `breaks` names the law that each is meant to break."""
+"""Columnar aggregates with a fault; `breaks` names the law that each breaks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .faults import HasNoVersion, Opaque
 
 
 class ColumnarFault(HonestColumnarAggregate):
-    """A way to be wrong. `super()` is the honest module."""
+    """A way to be wrong; the name of the module is made of that of its class."""
 
     breaks: ClassVar[str]
 
@@ -165,7 +165,7 @@ class TakesTheOtherOver(ColumnarFault):
 
 
 class IsAnotherAlone(ColumnarFault):
-    """Its results differ from those that are computed along with others."""
+    """The result of a single state differs from the results of all windows at once."""
 
     breaks = "test_columnar_form_gives_the_same_result"
 
@@ -174,14 +174,18 @@ class IsAnotherAlone(ColumnarFault):
 
 
 class TurnsItsComponents(ColumnarFault):
-    """Harmless to the result; but the order of components is part of the layout of a checkpoint."""
+    """Names its components backwards at every second call.
+
+    That is harmless to the result; but the order of components is part of the layout of a checkpoint.
+    """
 
     breaks = "test_components_stay_the_same"
-    turns = 0
+    calls = 0
 
     def components(self) -> Mapping[str, Component]:
-        self.turns += 1
-        return dict(list(super().components().items())[:: (-1) ** self.turns])
+        self.calls += 1
+        components = list(super().components().items())
+        return dict(components if self.calls % 2 == 0 else reversed(components))
 
 
 class KeepsNothing(ColumnarFault):
@@ -195,6 +199,8 @@ class KeepsNothing(ColumnarFault):
 
 
 class LiftsMore(ColumnarFault):
+    """Returns the count, too, which is not lifted."""
+
     breaks = "test_lift_returns_each_component"
 
     def lift(self, payloads: Any) -> Mapping[str, Any]:
@@ -223,6 +229,8 @@ class LiftsRunningTotals(ColumnarFault):
 
 
 class NeedsARow(ColumnarFault):
+    """Reads the first row, which fails where there is none."""
+
     breaks = "test_rows_are_independent"
 
     def lift(self, payloads: Any) -> Mapping[str, Any]:
@@ -230,10 +238,13 @@ class NeedsARow(ColumnarFault):
 
 
 class CountsTheWindows(ColumnarFault):
+    """Adds to each result the number of windows that are computed at once."""
+
     breaks = "test_results_are_independent"
 
     def compute_results(self, components: Mapping[str, Any]) -> Any:
-        return as_objects([*found, len(components["count"])] for found in super().compute_results(components))
+        window_count = len(components["count"])
+        return as_objects([*result, window_count] for result in super().compute_results(components))
 
 
 class SortsItsPayloads(ColumnarFault):

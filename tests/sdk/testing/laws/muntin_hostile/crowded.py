@@ -1,4 +1,4 @@
-"""Modules that are right for a few members, in a new process, or most of the time; and the law that tells."""
+"""Modules that are right for a few members, at the first call, or most of the time; and the law that each breaks."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ from typing import Any, ClassVar
 
 from muntin import Aggregate, Event, IncrementalAggregate, IncrementalOperator, Module, Window
 
-CROWDED: dict[type[Module], str] = {}
-"""The law that each breaks."""
-
 
 class _Bounded(IncrementalAggregate[int, list[int], int]):
-    """Sums the members that it keeps; `kept` says which."""
+    """Sums as many members as `most` says, those that came first."""
 
     most: ClassVar[int]
 
@@ -53,7 +50,7 @@ class TopTen(_Bounded):
 
 
 class LargestTenWithRemoving(TopTen):
-    """What was pushed out does not come back."""
+    """A member that a larger one has pushed out does not come back when that one is removed."""
 
     def remove_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
         remaining = list(state)
@@ -77,7 +74,7 @@ class LastFiftyRows(IncrementalOperator[int, list[int], int]):
 
 
 class CombinesTwenty(_Bounded):
-    """Adding keeps all, combining the first twenty of either side."""
+    """Adding keeps all members; combining keeps the first twenty of either state."""
 
     most = 10_000
 
@@ -86,7 +83,7 @@ class CombinesTwenty(_Bounded):
 
 
 class SamplesMany(_Bounded):
-    """Takes all of a few, and a random hundredth more of many."""
+    """Sums up to twenty members, and of more a random twenty."""
 
     most = 10_000
 
@@ -95,7 +92,10 @@ class SamplesMany(_Bounded):
 
 
 class Streaming(_Bounded):
-    """A quantile by P², after R. Jain and I. Chlamtac (1985): exact up to five values, then as they come."""
+    """The median by P², after R. Jain and I. Chlamtac (1985): exact up to five values, then an estimate.
+
+    The state is the list of the first values; from the fifth on, the heights of the five markers and their places.
+    """
 
     def add_events(self, state: list[Any], payloads: Sequence[int]) -> list[Any]:
         for payload in payloads:
@@ -103,19 +103,30 @@ class Streaming(_Bounded):
         return state
 
     def compute_result(self, state: list[Any]) -> int:
-        return int(8 * (state[0][2] if len(state) == 2 else sorted(state)[len(state) // 2]))
+        if self._has_markers(state):
+            heights, _ = state
+            median = heights[2]
+        else:
+            median = sorted(state)[len(state) // 2]
+        return int(8 * median)  # in eighths, as the result is a whole number
+
+    def _has_markers(self, state: list[Any]) -> bool:
+        return len(state) == 2 and isinstance(state[0], list)
 
     def _add(self, state: list[Any], value: float) -> list[Any]:
         """Add a value: to the sorted list of the first five, or by moving the five markers of P²."""
-        if len(state) != 2 or not isinstance(state[0], list):
+        if not self._has_markers(state):
             values = sorted([*state, value])
             return [values, [0, 1, 2, 3, 4]] if len(values) == 5 else values
+
+        # The outer markers are at the extremes; those above the value go up by a place.
         heights = list(state[0])
-        places = list(state[1])
         heights[0] = min(heights[0], value)
         heights[4] = max(heights[4], value)
         cell = max(place for place in range(4) if heights[place] <= value)
-        places = [place + (number > cell) for number, place in enumerate(places)]
+        places = [place + (number > cell) for number, place in enumerate(state[1])]
+
+        # A marker that is a place or more away from its quarter moves by one, and its height along the slope there.
         for number in (1, 2, 3):
             lag = places[4] * number / 4 - places[number]
             step = 1 if lag >= 1 else -1
@@ -127,7 +138,7 @@ class Streaming(_Bounded):
 
 
 class LongMean(Aggregate[int, int]):
-    """Takes the members that come first for the earliest."""
+    """Sums the thirty members that come first, which need not be the earliest ones."""
 
     name, version = "hostile.long_mean", "1.0.0"
     is_time_sensitive = True
@@ -155,7 +166,7 @@ class TossesACoin(_Plain):
 
 
 class RemembersByLength(_Plain):
-    """A cache on the class; its key says too little."""
+    """Has a cache on the class whose key, the number of payloads, says too little."""
 
     cache: ClassVar[dict[int, float]] = {}
 
@@ -194,7 +205,7 @@ class AddsToItself(_Plain):
 
 
 class JoinsASet(Aggregate[str, str]):
-    """In the order that the hashes of this process give, which with many members depends on who came first too."""
+    """Joins payloads in the order of a set: by their hashes, and among many members by who came first too."""
 
     name, version = "hostile.joins_a_set", "1.0.0"
 
@@ -242,7 +253,7 @@ class NeedsItsOwnDict(IncrementalAggregate[int, OrderedDict[int, int], int]):
         return sum(payload * count for payload, count in state.items())
 
 
-CROWDED |= {
+CROWDED: dict[type[Module], str] = {
     FirstSix: "order does not matter",
     FirstFifty: "order does not matter",
     FirstHundred: "order does not matter",
@@ -263,3 +274,4 @@ CROWDED |= {
     SharesOneWindow: "each state is its own",
     NeedsItsOwnDict: "incremental equals recomputed",
 }
+"""The law that each module breaks."""

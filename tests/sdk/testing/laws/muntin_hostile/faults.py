@@ -1,4 +1,4 @@
-"""Faults, each put in front of an honest module of any shape; `breaks` names the law it is meant to break."""
+"""Faults, each put in front of an honest module of any shape; `breaks` names the law that the module then breaks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .honest import bare
 
 
 class OfTheAbsolute(HonestColumnarAggregate):
-    """Lists the absolute payloads, which is right as long as none is negative."""
+    """Lists the absolute values of payloads, which is right as long as none is negative."""
 
     name = "hostile.absolute"
 
@@ -21,17 +21,23 @@ class OfTheAbsolute(HonestColumnarAggregate):
 
 
 class Fault:
-    """A way to be wrong. `super()` is the honest module."""
+    """A way to be wrong. It comes before an honest module among the bases of a class.
+
+    Members are payloads or events; a method of a time-sensitive module has the window as its last argument. The first
+    argument of `compute_result` is the state where a module is incremental.
+    """
 
     breaks: ClassVar[str]
     is_operator: ClassVar[bool]
     is_incremental: ClassVar[bool]
 
     def honest(self, method: str, *arguments: Any) -> Any:
+        """Call a method of the honest module."""
         return getattr(super(), method)(*arguments)
 
-    def as_result(self, listed: list[int]) -> Any:
-        return [listed] if self.is_operator else listed
+    def as_result(self, payloads: list[int]) -> Any:
+        """Return payloads as a module of this shape returns them: an operator in a list of rows."""
+        return [payloads] if self.is_operator else payloads
 
 
 class HasNoVersion(Fault):
@@ -197,27 +203,33 @@ class HasAnotherForm(Fault):
 
 
 class NeedsEnds(Fault):
-    """Accepts every clip, but works on events that have ended alone."""
+    """Accepts every clip, and works only on events that have ended."""
 
     breaks = "test_accepted_clips_work"
 
     def compute_result(self, members: Any, *window: Any) -> Any:
-        return self.honest("compute_result", members if self.is_incremental else _ended(members), *window)
+        if not self.is_incremental:
+            _refuse_open_events(members)
+        return self.honest("compute_result", members, *window)
 
     def add_events(self, state: Any, members: Any, *window: Any) -> Any:
-        return self.honest("add_events", state, _ended(members), *window)
+        _refuse_open_events(members)
+        return self.honest("add_events", state, members, *window)
 
 
 class ReadsTimesInSecret(Fault):
+    """Says that it reads no times of events, and adds their starts to the payloads."""
+
     breaks = "test_unread_times_do_not_matter"
     reads_times = False
 
     def compute_result(self, members: Any, *window: Any) -> Any:
-        result = members if self.is_incremental else _moved(members)
-        return self.honest("compute_result", result, *window)
+        if not self.is_incremental:
+            members = _with_starts_added(members)
+        return self.honest("compute_result", members, *window)
 
     def add_events(self, state: Any, members: Any, *window: Any) -> Any:
-        return self.honest("add_events", state, _moved(members), *window)
+        return self.honest("add_events", state, _with_starts_added(members), *window)
 
 
 class StartsTooEarly(Fault):
@@ -234,11 +246,10 @@ class ChangesThePast(Fault):
     contract = OutputContract.TIME_BOUND
 
 
-def _moved(events: Any) -> Any:
+def _with_starts_added(events: Any) -> Any:
     return [Event(event.start, event.end, event.payload + event.start) for event in events]
 
 
-def _ended(events: Any) -> Any:
+def _refuse_open_events(events: Any) -> None:
     if any(event.end == INFINITY for event in events):
         raise ValueError("an event has no end")
-    return events

@@ -1,4 +1,4 @@
-"""Functions that break the laws of functions, and two that do not."""
+"""Functions that break a law of functions each, and two that keep all."""
 
 from __future__ import annotations
 

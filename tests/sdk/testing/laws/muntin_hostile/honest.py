@@ -1,6 +1,6 @@
-"""One module per shape that keeps every law: what the faults are put on.
+"""A module of each shape that keeps every law; faults are put in front of it.
 
-Each lists the payloads of its window in order; a state is the list of payloads in the order they came.
+The result of each is the sorted list of the payloads in a window; a state is the list of payloads as they came.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from muntin.schemas import Field
 
 
 def bare(members: Iterable[Any]) -> list[int]:
+    """Return the payloads of members, which come as events where a module is time-sensitive."""
     return [member.payload if isinstance(member, Event) else member for member in members]
 
 
 def without(state: Iterable[int], removed: Iterable[int]) -> list[int]:
+    """Return what remains of the payloads in a state, each removed as often as it is listed."""
     remaining = list(state)
     for payload in removed:
         remaining.remove(payload)
@@ -56,7 +58,7 @@ class HonestTimeSensitiveOperator(Operator[int, list[int]]):
 
 
 class _Listing:
-    """The state of all incremental ones: a list of payloads."""
+    """What all incremental modules have: a list of payloads as the state, added to and removed from."""
 
     def create_state(self, *window: Window) -> list[int]:
         return []
@@ -69,7 +71,7 @@ class _Listing:
 
 
 class _Combining(_Listing):
-    """Lists that are put together and taken apart."""
+    """States that are put together and taken apart."""
 
     def combine(self, state: list[int], other: list[int]) -> list[int]:
         return [*state, *other]
@@ -79,7 +81,7 @@ class _Combining(_Listing):
 
 
 class _Columns:
-    """A form that lists arrays."""
+    """The columnar form with the same result."""
 
     def columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
         from .columnar import HonestColumnarAggregate

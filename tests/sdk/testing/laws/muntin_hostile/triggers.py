@@ -1,4 +1,4 @@
-"""Triggers that break the laws of triggers, and one that does not."""
+"""Triggers that break a law of triggers each, and some that keep all."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Holder(Trigger):
 
 @dataclass(frozen=True)
 class Rich(Trigger):
-    """Keeps the view itself."""
+    """Has the view itself as its state, which no checkpoint can hold."""
 
     name: ClassVar[str] = "hostile.rich"
 
@@ -81,7 +81,7 @@ class Appender(Trigger):
 
 @dataclass(frozen=True)
 class Moody(Trigger):
-    """Counts its calls, over all windows."""
+    """Fires at two of three calls, which it counts over all windows."""
 
     name: ClassVar[str] = "hostile.moody"
 
@@ -91,7 +91,7 @@ class Moody(Trigger):
 
 @dataclass(frozen=True)
 class Sleepless(Trigger):
-    """Counts the micro-batches in which it is asked, and says of none when it wants to be."""
+    """Fires at the third micro-batch, and does not ask to be woken in any."""
 
     name: ClassVar[str] = "hostile.sleepless"
 
@@ -104,7 +104,7 @@ class Sleepless(Trigger):
 
 @dataclass(frozen=True)
 class Forgetful(Trigger):
-    """Fires after ten members, and forgets those of all windows but the first when windows merge."""
+    """Fires from the tenth member on, and forgets those of all windows but the first when windows merge."""
 
     name: ClassVar[str] = "hostile.forgetful"
 

@@ -1,4 +1,4 @@
-"""Kinds of windows that break the laws of `WindowKindLaws`: one for each."""
+"""Kinds of windows that break a law of `WindowKindLaws` each, and two that keep all."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from muntin.windows import (
 
 @dataclass(frozen=True)
 class Each(WindowKind):
-    """Keeps all laws: a window of a length from each distinct start."""
+    """Keeps all laws: windows of one length, one from each distinct start of an event."""
 
     name: ClassVar[str] = "hostile.each"
     version: ClassVar[str] = "1.0"
@@ -42,7 +42,7 @@ class Each(WindowKind):
 
 
 class Crowded(Each):
-    """Ends several windows at once."""
+    """Ends windows at multiples of ten, so that several end at once."""
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         windows = (Window(tick, tick // 10 * 10 + 10) for tick in stretches.starts)
@@ -59,14 +59,14 @@ class Careless(Each):
 
 @dataclass(frozen=True)
 class Remembers(Each):
-    """Makes all windows as long as the first key it sees has starts."""
+    """Sets the length of all windows by the number of starts at its first call, and has it on itself."""
 
-    seen: list[int] = field(default_factory=list, init=False, compare=False, repr=False)
+    first_length: list[int] = field(default_factory=list, init=False, compare=False, repr=False)
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
-        if not self.seen:
-            self.seen.append(5 + len(stretches.starts))
-        windows = (Window(tick, tick + self.seen[0]) for tick in stretches.starts)
+        if not self.first_length:
+            self.first_length.append(5 + len(stretches.starts))
+        windows = (Window(tick, tick + self.first_length[0]) for tick in stretches.starts)
         return (window for window in windows if window.start < end and window.end > start)
 
     def to_dict(self) -> dict[str, Any]:
@@ -74,7 +74,7 @@ class Remembers(Each):
 
 
 class Hasty(Each):
-    """Counts an event before it starts; nothing is ever closed for good, so that no other law finds it."""
+    """Counts an event before it starts; it closes no window for good, so that no other law is broken."""
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
         return start - 1, start + 1
@@ -84,7 +84,7 @@ class Hasty(Each):
 
 
 class LastThree(Each):
-    """Takes windows away that ended long ago."""
+    """Has the windows of the last three starts alone, so that earlier ones are taken away again."""
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         windows = (Window(tick, tick + self.length) for tick in stretches.starts[-3:])
@@ -119,14 +119,14 @@ class Hiding(SnapshotWindows):
 
 
 class Ambiguous(Each):
-    """Says two things of its members: those that start in a window, and those that last into it."""
+    """Contradicts itself: by `membership` the events that start in a window are members, by `members` all in it."""
 
     def members(self, window: Window, events: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         return [(start, end) for start, end in events if start < window.end and end > window.start]
 
 
 class Boastful(Each):
-    """Claims that the windows of an event follow from its own times; a start before it opens one too."""
+    """Claims that the windows of an event follow from its own times, though a start before it opens one too."""
 
     @property
     def context(self) -> WindowContext:
@@ -156,7 +156,12 @@ class Sharp(Each):
 
 @dataclass(frozen=True)
 class Squares(Periods):
-    """Period n begins at n squared, before tick 0 at its negative; each ends where the next one begins."""
+    """Period n begins at tick n², or -n² if n is negative; each ends where the next one begins.
+
+    Attributes:
+        late: How many ticks too late it says that periods begin; 0 if it is right.
+        above: How much too large the numbers are that it says of ticks; 0 if it is right.
+    """
 
     late: int = 0
     above: int = 0
@@ -165,13 +170,16 @@ class Squares(Periods):
         return number * abs(number) + self.late
 
     def number_at(self, tick: int) -> int:
-        number = isqrt(abs(tick))
-        return self.above + (number if tick >= 0 else -number - (number * number < -tick))
+        root = isqrt(abs(tick))
+        if tick >= 0:
+            return root + self.above
+        is_square = root * root == -tick
+        return (-root if is_square else -root - 1) + self.above
 
 
 @dataclass(frozen=True)
 class Growing(WindowKind):
-    """Keeps all laws, with periods that are right: windows of some squares."""
+    """Keeps all laws: windows of `size` periods between squares, of which one begins at every `hop`th square."""
 
     name: ClassVar[str] = "hostile.growing"
     version: ClassVar[str] = "1.0"
@@ -184,11 +192,14 @@ class Growing(WindowKind):
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         del stretches
-        number = Squares().number_at(start) - self.size + 1
-        number = number if start not in (EARLIEST, INFINITY) else 0
-        first = -(-number // self.hop) * self.hop
-        for number in count(first, self.hop):
-            window = Window(Squares().begins(number), Squares().begins(number + self.size))
+        squares = Squares()
+        first_number = 0
+        if start not in (EARLIEST, INFINITY):
+            # The earliest period with a window that reaches to the start, rounded up to a multiple of the hop.
+            earliest_number = squares.number_at(start) - self.size + 1
+            first_number = -(-earliest_number // self.hop) * self.hop
+        for number in count(first_number, self.hop):
+            window = Window(squares.begins(number), squares.begins(number + self.size))
             if window.start >= end:
                 return
             if window.end > start:
@@ -205,7 +216,7 @@ class Unpunctual(Growing):
 
 
 class Miscounting(Growing):
-    """Claims that a tick lies in the period after its own."""
+    """Claims that each tick lies in the period after its own."""
 
     periods = Squares(above=1)
 
@@ -253,7 +264,7 @@ class Anew(Growing):
 
 
 class Mutable(Growing):
-    """Has periods that might change."""
+    """Has periods that have no hash."""
 
     periods = Unhashable()
 
@@ -278,7 +289,7 @@ HOSTILE_GRIDS: list[WindowKind] = [
     *(Unpunctual(), Miscounting(), Shifted(), Numberless(), Anew(), Mutable(), Sharp()),
     *(Restarting(12, 3), Early(4, 20)),
 ]
-"""Kinds whose grids of periods, steps or edges make other windows, or count ticks into others; all else is right."""
+"""Kinds whose grids of periods, steps or edges make other windows, or put ticks into other ones; all else is right."""
 
 HOSTILE_KINDS: dict[str, WindowKind] = {
     "test_windows_ascend_in_start_and_in_end": Crowded(),
