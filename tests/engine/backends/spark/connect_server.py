@@ -23,6 +23,7 @@ from release.distributions import ROOT
 
 _THIS: Final = "tests.engine.backends.spark.connect_server"
 _ROWS: Final = [["a", 2], ["b", 1], ["a", 1]]
+"""Key and count of the windows that `ask` queries: two keys from 0 on, and one from 20 on."""
 
 
 def main(server: str, client: str) -> int:

@@ -16,13 +16,14 @@ import muntin_engine
 from muntin_engine.backends.spark import private_parts
 
 FOLDER = Path(muntin_engine.__file__).parent
-OURS = {"_replace", "_asdict", "_fields", "_make"}
+PUBLIC_NAMES = {"_replace", "_asdict", "_fields", "_make"}
 """The names of a named tuple that begin with an underscore and are public."""
-OWNERS = {"self", "cls", "other"}
+OWN_OBJECTS = {"self", "cls", "other"}
+"""How a method calls objects of its own class, whose private attributes it may read."""
 
 
 def private_names(path: Path) -> Iterator[str]:
-    """Yield each private attribute of a foreign object that a file reads, except those of named tuples."""
+    """Yield each private attribute that a file reads of an object of another file, except those of named tuples."""
     defined = set[str]()
     private_attributes: list[tuple[str, int]] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -30,9 +31,9 @@ def private_names(path: Path) -> Iterator[str]:
             defined.add(node.name)
         if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
             owner = node.value.id if isinstance(node.value, ast.Name) else ""
-            if isinstance(node.ctx, ast.Store) and owner in OWNERS:
+            if isinstance(node.ctx, ast.Store) and owner in OWN_OBJECTS:
                 defined.add(node.attr)
-            if owner not in OWNERS and node.attr not in OURS:
+            if owner not in OWN_OBJECTS and node.attr not in PUBLIC_NAMES:
                 private_attributes.append((node.attr, node.lineno))
     for name, line in private_attributes:
         if name not in defined:
@@ -66,15 +67,16 @@ def test_a_classic_session_has_the_private_parts(spark: SparkSession) -> None:
         (SparkSession, ["_instantiatedSession", "_activeSession", "_jsparkSession"]),
     ],
 )
-def test_a_class_of_pyspark_has_the_names(owner: type, names: list[str]) -> None:
+def test_a_class_of_pyspark_has_the_private_names_that_are_used(owner: type, names: list[str]) -> None:
     source = getsource(owner)
     assert [name for name in names if name not in source] == []
 
 
-def test_an_error_has_the_cause_that_it_was_given_before_that_of_python() -> None:
+def test_the_cause_of_an_error_is_the_one_in_the_jvm_before_that_of_python() -> None:
     error = ValueError("of the driver")
-    captured = KeyError("of the JVM")
     error.__cause__ = OSError("of Python")
     assert private_parts.cause_of(error) is error.__cause__
-    private_parts.set_cause(error, captured)
-    assert private_parts.cause_of(error) is captured
+
+    cause_in_jvm = KeyError("of the JVM")
+    private_parts.set_cause(error, cause_in_jvm)
+    assert private_parts.cause_of(error) is cause_in_jvm

@@ -65,9 +65,8 @@ def test_what_the_jvm_adds_after_a_traceback_is_left_out() -> None:
 
 def test_the_workers_traceback_wins_over_the_drivers_around_it() -> None:
     driver = 'Traceback (most recent call last):\n  File "/home/ann/app.py", line 3, in batch\n    df.count()\n'
-    error = Captured(
-        f"{driver}pyspark.PythonException: An exception was thrown from the Python worker:\n{WORKER_TRACEBACK}"
-    )
+    worker = f"pyspark.PythonException: An exception was thrown from the Python worker:\n{WORKER_TRACEBACK}"
+    error = Captured(driver + worker)
     assert root_cause(error) == USER_TRACEBACK
 
 
@@ -95,9 +94,8 @@ def test_what_a_sink_says_is_kept_where_spark_failed_inside_of_it() -> None:
     )
     frames, _, _ = USER_TRACEBACK.rpartition("\n")
     chained_traceback = f"{frames}\n{text_of_java_error}{LINK}{frames}\n{sink_error}"
-    error = Captured(
-        f"[FAILED] Return Message: {chained_traceback}\n SQLSTATE: 39000 SQLSTATE: XXKST\n=== Streaming Query ===\nId"
-    )
+    added_by_the_jvm = " SQLSTATE: 39000 SQLSTATE: XXKST\n=== Streaming Query ===\nId"
+    error = Captured(f"[FAILED] Return Message: {chained_traceback}\n{added_by_the_jvm}")
     cause = root_cause(Captured("[STREAM_FAILED] something", error))
     assert cause.endswith(sink_error)
     assert cause.startswith(frames)
@@ -134,10 +132,9 @@ def test_a_connection_to_a_jvm_that_is_gone_has_advice() -> None:
     with socket.socket() as bound_socket:
         bound_socket.bind(("127.0.0.1", 0))
         nobody_listens = JavaParameters(port=bound_socket.getsockname()[1])
+        client = ClientServer(nobody_listens, PythonParameters(port=0, daemonize=True))
         with pytest.raises(ConnectionRefusedError) as refused:
-            ClientServer(
-                nobody_listens, PythonParameters(port=0, daemonize=True)
-            ).jvm.java.lang.System.currentTimeMillis()
+            client.jvm.java.lang.System.currentTimeMillis()
     for error in (Py4JNetworkError("Answer from Java side is empty"), refused.value):
         assert root_cause(error).startswith("the Spark session has ended: its JVM does not answer (")
         assert "go on with the same checkpoint" in root_cause(error)
@@ -169,7 +166,7 @@ def test_a_session_that_has_ended_is_recognized_by_the_errors_of_pyspark() -> No
         SparkContext.setLogLevel(stopped, "INFO")
     assert isinstance(caught.value.__cause__, AttributeError)
     with pytest.raises(AttributeError, match="setLogLevel"), in_session():
-        stopped._jsc.setLogLevel("INFO")  # the same error from another line than one of PySpark's
+        stopped._jsc.setLogLevel("INFO")  # the same error, raised here and not in PySpark
     with pytest.raises(SessionEndedError, match="its JVM does not answer"), in_session():
         raise Py4JNetworkError("Answer from Java side is empty")
 
