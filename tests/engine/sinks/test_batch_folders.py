@@ -195,7 +195,11 @@ def test_two_runs_at_one_micro_batch_leave_its_folder(tmp_path: Path) -> None:
     sink_of_second_run = ParquetFolder(tmp_path / "out")
     sink_of_first_run.open("q")
     sink_of_second_run.open("q")
-    write_three_rows(sink_of_first_run, Interrupted(lambda _: write_three_rows(sink_of_second_run, Uncountable())))
+
+    def second_run_writes(_: Path) -> None:
+        write_three_rows(sink_of_second_run, Uncountable())
+
+    write_three_rows(sink_of_first_run, Interrupted(second_run_writes))
     assert visible(tmp_path / "out") == {"batch=0": "some"}
     assert sink_of_second_run.last_written.number == 0
     assert sorted(part.name for part in (tmp_path / "out").iterdir()) == ["_last.json", "_muntin.json", "batch=0"]

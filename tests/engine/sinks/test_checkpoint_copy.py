@@ -186,7 +186,7 @@ def test_a_file_that_is_read_back_otherwise_than_it_was_written_is_noticed(
     calls = count(1)
 
     def compute_right_at_first(content: bytes, start: int = 0) -> int:
-        """Compute a checksum: a right one of what is written, and then a wrong one of what is read back."""
+        """Compute a checksum: from the sixteenth on, when files are read back, a wrong one."""
         return crc32(content, start) if next(calls) < 16 else 0
 
     monkeypatch.setattr("muntin_engine.sinks.stored_folder.crc32", compute_right_at_first)

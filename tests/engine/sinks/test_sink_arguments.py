@@ -98,6 +98,14 @@ def test_what_looks_like_a_path_is_one(path: str | Path) -> None:
         {"results": f"file:{Path('checkpoint').absolute()}"},
         {"results": "checkpoint/results"},
     ],
+    ids=[
+        "one path twice",
+        "two spellings of a path",
+        "a folder in the folder of a table",
+        "the checkpoint",
+        "the checkpoint as a URL",
+        "a folder in the checkpoint",
+    ],
 )
 def test_two_outputs_or_an_output_and_the_checkpoint_in_one_folder_are_refused(arguments: dict[str, Any]) -> None:
     with pytest.raises(QueryError, match="lie in each other's folder"):

@@ -129,6 +129,7 @@ class BreakingOff:
 
 
 def test_a_file_whose_rows_stop_coming_is_never_in_place(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The schema of this micro-batch is None, and is not to be looked into.
     monkeypatch.setattr("muntin_engine.sinks.rows_on_driver._nullable", lambda schema: schema)
     address = folder.format("results")
     sink: Any = ParquetFolder(address)

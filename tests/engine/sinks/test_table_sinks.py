@@ -287,7 +287,7 @@ def test_an_iceberg_table_that_was_rolled_back_has_the_micro_batches_of_that_sna
     assert numbers_in_iceberg(tmp_path) == [0, 1]
     assert last_written(make_iceberg(tmp_path)) == 1
     write_numbers(make_iceberg(tmp_path), [0, 1, 2], query="other")
-    assert last_written(make_iceberg(tmp_path)) == 1
+    assert last_written(make_iceberg(tmp_path)) == 1, "micro-batches of another query do not count"
     write_numbers(make_iceberg(tmp_path), [2])
     assert last_written(make_iceberg(tmp_path)) == 2
 

@@ -25,8 +25,11 @@ from tests.modules.members import Count, Members, Total
 def df(spark: SparkSession) -> DataFrame:
     """One row with a column of each kind that these tests name."""
     return spark.sql(
-        "SELECT 1 AS at, 2L AS later, 3 AS x, 'a' AS k, map('a', 1) AS m, timestamp'2024-05-01' AS t, "
-        "timestamp_ntz'2024-05-01' AS n, interval '1' month AS i, array(map(1, 2)) AS deep, parse_json('1') AS v"
+        """
+        SELECT 1 AS at, 2L AS later, 3 AS x, 'a' AS k,
+            timestamp'2024-05-01' AS time, timestamp_ntz'2024-05-01' AS local, interval '1' month AS months,
+            map('a', 1) AS map, array(map(1, 2)) AS maps, parse_json('1') AS variant
+        """
     )
 
 
@@ -78,12 +81,12 @@ def test_a_plan_has_the_names_and_the_types_of_the_columns_of_an_event(df: DataF
     ("columns", "message"),
     [
         ({"at": "k"}, "the time column k is of type string"),
-        ({"at": None, "start": "at", "end": "t"}, "must be of one type, got at int, t timestamp"),
-        ({"at": None, "start": "t", "end": "n"}, "must be of one type"),
-        ({"key": "m"}, "the key m holds a map"),
-        ({"key": "deep"}, "the key deep holds a map"),
-        ({"key": "i"}, "of type interval month cannot be a key"),
-        ({"id": "v"}, "of type variant cannot be a key, an id"),
+        ({"at": None, "start": "at", "end": "time"}, "must be of one type, got at int, time timestamp"),
+        ({"at": None, "start": "time", "end": "local"}, "must be of one type"),
+        ({"key": "map"}, "the key map holds a map"),
+        ({"key": "maps"}, "the key maps holds a map"),
+        ({"key": "months"}, "of type interval month cannot be a key"),
+        ({"id": "variant"}, "of type variant cannot be a key, an id"),
         ({"key": ["k", "k"]}, "two columns named 'k'"),
         ({"buckets": 0}, "1 to 256 buckets"),
     ],
@@ -97,7 +100,7 @@ def test_columns_that_cannot_be_what_they_are_named_for_are_refused(
 
 def test_inputs_that_no_module_can_read_are_refused(df: DataFrame) -> None:
     with pytest.raises(QueryError, match="of type variant cannot be a key, an id or an input"):
-        query(df, module(Count, "v"))
+        query(df, module(Count, "variant"))
     with pytest.raises(TypeMismatchError, match=r"show\.members reads integer, but the column k is string"):
         query(df, module(Members, "k"))
 
@@ -105,6 +108,7 @@ def test_inputs_that_no_module_can_read_are_refused(df: DataFrame) -> None:
 @pytest.mark.parametrize(
     ("modules", "columns", "message"),
     [
+        # columns that modules read (one that reads none if there are none), other columns of the query, the error
         (["x.y"], {}, r"show\.members reads 'x\.y', "),
         (["nowhere"], {}, r"show\.members reads 'nowhere', and the input has no such column\n  it has at, later, x"),
         (["latter"], {}, r"did you mean 'later'\?"),
@@ -129,7 +133,11 @@ def test_inputs_that_no_module_can_read_are_refused(df: DataFrame) -> None:
         ([], {"key": "k,x"}, r"key reads 'k,x', and the input has no such column"),
         ([], {"key": ["k", "nope"]}, "key reads 'nope', and the input has no such column"),
         ([], {"at": "when"}, "at reads 'when', and the input has no such column"),
-        ([], {"at": lambda: F.col("k") + F.col("m")}, r"at reads Column<.*, which Spark refuses: \[DATATYPE_MISMATCH"),
+        (
+            [],
+            {"at": lambda: F.col("k") + F.col("map")},
+            r"at reads Column<.*, which Spark refuses: \[DATATYPE_MISMATCH",
+        ),
         ([lambda: F.col("*")], {}, r"show\.members names several columns with one of Column"),
     ],
 )
@@ -212,8 +220,8 @@ def test_columns_that_differ_by_case_alone_are_named(spark: SparkSession) -> Non
 @pytest.mark.parametrize(
     ("columns", "length", "ticks"),
     [
-        ({"at": "t"}, "-1 hour", -3_600_000_000),
-        ({"at": "n"}, "1 hour", 3_600_000_000),
+        ({"at": "time"}, "-1 hour", -3_600_000_000),
+        ({"at": "local"}, "1 hour", 3_600_000_000),
         ({"at": "later", "unit": "ms"}, "1 hour", 3_600_000),
         ({"at": "later"}, 5, 5),
         ({"at": "price"}, Decimal("0.25"), 25),
@@ -251,7 +259,7 @@ def test_lengths_of_lifetimes_that_mean_nothing_on_the_axis_are_refused(
 
 def test_lengths_in_columns_are_planned_as_columns_of_their_own(df: DataFrame) -> None:
     minutes = expression("x * INTERVAL '1' MINUTE")
-    timed = events(df, at="t").set_duration(minutes).extend(minutes).shift(minutes, at_least="-1 hour")
+    timed = events(df, at="time").set_duration(minutes).extend(minutes).shift(minutes, at_least="-1 hour")
     plan = timed.select("x").window(snapshot()).aggregate(n=module(Count)).plan
     least_length = -3_600_000_000  # an hour back, in microseconds
     assert plan.input.lifetime_changes[2:] == (Shift(LengthColumn("length_2", str(minutes), least_length)),)
@@ -260,7 +268,7 @@ def test_lengths_in_columns_are_planned_as_columns_of_their_own(df: DataFrame) -
 def test_lengths_in_columns_have_the_type_of_the_times(df: DataFrame) -> None:
     no_interval = r"the length x is int, and times are timestamp\n  expected: .* an interval: e"
     with pytest.raises(QueryError, match=no_interval):
-        events(df, at="t").shift(F.col("x")).window(snapshot()).aggregate(n=module(Count))
+        events(df, at="time").shift(F.col("x")).window(snapshot()).aggregate(n=module(Count))
 
     prices = events(df.withColumn("price", F.col("at").cast("decimal(9, 2)")), at="price")
     other_places = r"is decimal\(9,3\), .*\n  expected: a column that is of 2 places, as the times"
@@ -280,9 +288,11 @@ def test_events_whose_ends_are_not_known_are_not_extended_by_a_column(df: DataFr
 
 
 def test_windows_by_the_clock_of_a_zone_do_not_align_local_times(df: DataFrame) -> None:
-    local = events(df, at="n").align_to(calendar("day", zone="Europe/Berlin"))
-    with pytest.raises(QueryError, match="asks what a clock shows at an instant, and the times in n are timestamp_ntz"):
-        local.window(snapshot()).aggregate(n=module(Count))
+    local_days = events(df, at="local").align_to(calendar("day", zone="Europe/Berlin"))
+    with pytest.raises(
+        QueryError, match="asks what a clock shows at an instant, and the times in local are timestamp_ntz"
+    ):
+        local_days.window(snapshot()).aggregate(n=module(Count))
 
 
 def test_a_union_is_one_input_with_its_streams_as_sources(df: DataFrame) -> None:

@@ -208,15 +208,17 @@ def _refuse_as_serverless_does(conf: type) -> None:
         raise AnalysisException("[NOT_SUPPORTED_WITH_SERVERLESS] That is not supported on serverless compute.")
 
     class RefusedWriter(batch_writer.BatchWriter):
-        """Travels as a whole, since it is made in a function."""
+        """Makes the DataFrames of the server refuse; it travels there as a whole, since it is made in a function."""
 
         def __call__(self, blobs: DataFrame, batch_id: int) -> None:
-            of_server: Any = type(blobs)
-            of_server.persist = refuse
+            frame_class: Any = type(blobs)
+            frame_class.persist = refuse
             super().__call__(blobs, batch_id)
 
-    for owner, name, value in ((conf, "set", refuse), (write, "BatchWriter", RefusedWriter)):
-        setattr(owner, name, value)
+    conf_class: Any = conf
+    conf_class.set = refuse
+    write_module: Any = write
+    write_module.BatchWriter = RefusedWriter
 
 
 def _cannot_be_imported() -> list[str]:

@@ -100,9 +100,9 @@ def ask(address: str) -> dict[str, Any]:
 
 def _free_port() -> str:
     """Return a port of this machine that nothing listens on."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return str(free.getsockname()[1])
+    with socket.socket() as bound_socket:
+        bound_socket.bind(("127.0.0.1", 0))
+        return str(bound_socket.getsockname()[1])
 
 
 def _minor_version() -> str:

@@ -24,20 +24,27 @@ OWN_OBJECTS = {"self", "cls", "other"}
 
 def private_names(path: Path) -> Iterator[str]:
     """Yield each private attribute that a file reads of an object of another file, except those of named tuples."""
-    defined = set[str]()
-    private_attributes: list[tuple[str, int]] = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.FunctionDef):
-            defined.add(node.name)
-        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
-            owner = node.value.id if isinstance(node.value, ast.Name) else ""
-            if isinstance(node.ctx, ast.Store) and owner in OWN_OBJECTS:
-                defined.add(node.attr)
-            if owner not in OWN_OBJECTS and node.attr not in PUBLIC_NAMES:
-                private_attributes.append((node.attr, node.lineno))
-    for name, line in private_attributes:
-        if name not in defined:
-            yield f"{path.name}:{line} takes {name}"
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+    # A file may read what it defines itself: its functions, and the attributes that its methods set.
+    names_of_this_file = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    read_attributes: list[ast.Attribute] = []
+    for node in nodes:
+        if not isinstance(node, ast.Attribute) or not is_private(node.attr):
+            continue
+        owner = node.value.id if isinstance(node.value, ast.Name) else ""
+        if owner not in OWN_OBJECTS:
+            read_attributes.append(node)
+        elif isinstance(node.ctx, ast.Store):
+            names_of_this_file.add(node.attr)
+
+    for attribute in read_attributes:
+        if attribute.attr not in names_of_this_file:
+            yield f"{path.name}:{attribute.lineno} takes {attribute.attr}"
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__") and name not in PUBLIC_NAMES
 
 
 def test_only_one_file_takes_private_parts_of_pyspark() -> None:

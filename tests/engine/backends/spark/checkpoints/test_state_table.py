@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
 from shutil import copytree
@@ -15,7 +16,7 @@ from typer.testing import CliRunner
 
 from muntin import EmitPolicy, tumbling
 from muntin_cli import app
-from muntin_engine import Query, events, module, one_pass, queries, read_state
+from muntin_engine import Query, RunningQuery, events, module, one_pass, queries, read_state
 from muntin_engine.errors import StateError
 from tests.journeys.running import stream_of, table_of
 from tests.scenarios.feed import Merged
@@ -57,26 +58,52 @@ def described(rows: list[Row]) -> list[tuple[Any, ...]]:
     return described_rows
 
 
-def test_state_and_silent_sources_of_a_query_are_shown_while_it_runs(spark: SparkSession, tmp_path: Path) -> None:
-    checkpoint = tmp_path / "check point"
-    query = totals(stream_of(spark, tmp_path / "input", BATCHES), evaluator="general", emit=EmitPolicy.SPECULATIVE)
-    with pytest.raises(StateError, match="has no micro-batch that was committed"):
-        read_state(spark, checkpoint)
+@dataclass
+class Observations:
+    """What was seen of a query while it ran.
 
-    running = query.write(checkpoint=checkpoint, results=tmp_path / "results")
+    Attributes:
+        rows: The state, by `read_state`.
+        json_of_a: The state of key a, by the command.
+        text_of_b: One row of the state of key b, by the command.
+        entry: The query in the list of running queries.
+        html: The query as a notebook shows it.
+    """
+
+    rows: list[Row]
+    json_of_a: str
+    text_of_b: str
+    entry: RunningQuery
+    html: str
+
+
+@pytest.fixture(scope="module")
+def observations(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Observations:
+    """A query with early results, when it has read the stream and runs on."""
+    folder = tmp_path_factory.mktemp("running")
+    checkpoint = folder / "check point"
+    query = totals(stream_of(spark, folder / "input", BATCHES), evaluator="general", emit=EmitPolicy.SPECULATIVE)
+    running: Any = query.write(checkpoint=checkpoint, results=folder / "results")
     try:
         running.processAllAvailable()
-        rows = read_state(spark, checkpoint).orderBy("key", "kind", "start").collect()
-        json_of_a = command_output(checkpoint, "--key", "tail=a", "--json")
-        text_of_b = command_output(checkpoint, "--key", "b", "--limit", 1)
-        (running_query,) = [entry for entry in queries(spark) if entry.run_id == str(running.runId)]
-        html: Any = running
-        shown_in_notebook = html._repr_html_()
+        (entry,) = [entry for entry in queries(spark) if entry.run_id == str(running.runId)]
+        observations = Observations(
+            rows=read_state(spark, checkpoint).orderBy("key", "kind", "start").collect(),
+            json_of_a=command_output(checkpoint, "--key", "tail=a", "--json"),
+            text_of_b=command_output(checkpoint, "--key", "b", "--limit", 1),
+            entry=entry,
+            html=running._repr_html_(),
+        )
         assert running.isActive
     finally:
         running.stop()
+    return observations
 
-    assert described(rows) == [
+
+def test_the_state_of_a_running_query_has_its_events_its_live_results_and_its_windows(
+    observations: Observations,
+) -> None:
+    assert described(observations.rows) == [
         # query, kind, key, start, end, value, events, batch
         ("0", "event", "a", 1, 1, {"x": 1}, 1, 1),
         ("0", "event", "a", 3, 3, {"x": 3}, 1, 1),
@@ -87,21 +114,32 @@ def test_state_and_silent_sources_of_a_query_are_shown_while_it_runs(spark: Spar
         ("0", "result", "b", 0, 10, [2], None, 1),
         ("0", "window", "b", 0, 10, None, 1, 1),
     ]
-    results_of_a = [row for row in json.loads(json_of_a) if row["kind"] == "result"]
+
+
+def test_the_command_shows_the_state_of_a_key_as_json_or_as_a_table(observations: Observations) -> None:
+    results_of_a = [row for row in json.loads(observations.json_of_a) if row["kind"] == "result"]
     assert [(row["key"], row["value"]) for row in results_of_a] == [({"tail": "a"}, [4])]
-    assert text_of_b.splitlines() == [
+    assert observations.text_of_b.splitlines() == [
         "kind    key            start                end                  events  value  batch",
         'result  {"tail": "b"}  1970-01-01 00:00:00  1970-01-01 00:00:10          [2]    1',
         "",
         "1 row, and more: --limit 10 shows them",
     ]
 
-    assert running_query.last is not None
-    progress_of_sources = {name: (source.rows, source.watermark) for name, source in running_query.last.sources.items()}
+
+def test_a_running_query_names_the_silent_source_that_holds_it_back(observations: Observations) -> None:
+    entry = observations.entry
+    assert entry.last is not None
+    progress_of_sources = {name: (source.rows, source.watermark) for name, source in entry.last.sources.items()}
     assert progress_of_sources == {"a": (2, 6 * SECOND), "b": (0, -3 * SECOND)}
-    held_back_by, *_ = running_query.held_back_by
+    held_back_by, *_ = entry.held_back_by
     assert "the source 'b' is at 1969-12-31 23:59:57, and silent since micro-batch 0 at" in held_back_by
-    assert "the source &#x27;b&#x27; is at 1969-12-31 23:59:57" in shown_in_notebook
+    assert "the source &#x27;b&#x27; is at 1969-12-31 23:59:57" in observations.html
+
+
+def test_a_checkpoint_without_a_micro_batch_has_no_state_to_read(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(StateError, match="has no micro-batch that was committed"):
+        read_state(spark, tmp_path / "checkpoint")
 
 
 def run_two_queries(stream: DataFrame, folder: Path, *, closes: bool = False) -> Path:

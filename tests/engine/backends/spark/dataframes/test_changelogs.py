@@ -150,12 +150,14 @@ def test_a_changelog_without_key_columns_is_refused(changelog: DataFrame) -> Non
             function(changelog)
 
 
-# watermark                     10
-# 1    0 ---- 9                 |
-# 2    0 -------------- 10      |        may get another end, as it has not ended before the watermark
-# 3    0 --------------------------->    the same
-# 4                             10 -- 12 may still be taken away
 def test_a_row_is_final_where_no_later_change_can_reach_it(spark: SparkSession) -> None:
+    """
+    watermark              10
+    1    0 ---- 9          |
+    2    0 --------------- 10       may get another end, as it has not ended before the watermark
+    3    0 -------------------->    the same
+    4                      10 -- 12 may still be taken away
+    """
     rows = [(1, (0, 9)), (2, (0, 10)), (3, (0, None)), (4, (10, 12))]
     ticks = spark.createDataFrame(rows, "n int, lifetime struct<start: long, end: long>")
 

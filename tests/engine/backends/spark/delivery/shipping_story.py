@@ -56,9 +56,9 @@ CONNECT = {
 
 def outcomes_in_both(here: Path) -> dict[str, Any]:
     """Return the outcomes of a client of Spark Connect, and then of the classic session in the same JVM."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
+    with socket.socket() as bound_socket:  # to learn of a port that is free
+        bound_socket.bind(("127.0.0.1", 0))
+        port = str(bound_socket.getsockname()[1])
     with classic(here / "spark.log", CONNECT | {"spark.connect.grpc.binding.port": port}) as session:
         for name in ISOLATION:
             session.conf.set(name, "false")

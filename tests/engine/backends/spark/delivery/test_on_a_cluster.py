@@ -49,9 +49,9 @@ def daemon(log: Path, *arguments: str) -> Iterator[None]:
 
 
 def free_port() -> int:
-    with socket.socket() as free_socket:
-        free_socket.bind((HOST, 0))
-        port: int = free_socket.getsockname()[1]
+    with socket.socket() as bound_socket:
+        bound_socket.bind((HOST, 0))
+        port: int = bound_socket.getsockname()[1]
         return port
 
 

@@ -211,6 +211,7 @@ def test_a_sink_for_late_rows_changes_neither_the_evaluator_nor_the_results_and_
     assert results.rows
     assert results_beside_late_rows.rows == results.rows
     late_rows = [json.loads(row["row"]) for row in late.rows]
+    # The row at 3 comes when the first micro-batch has closed [0, 10).
     assert late_rows == [{"change": "insert", "key": "a", "at": 3, "of": "bikes", "x": 3}]
 
 

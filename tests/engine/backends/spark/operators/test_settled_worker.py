@@ -60,10 +60,10 @@ def test_what_was_set_stays(foreign: SparkSession) -> None:
 
 def test_a_state_store_that_queries_cannot_use_is_replaced_and_another_rocksdb_stays(foreign: SparkSession) -> None:
     foreign.conf.set(PROVIDER, HDFS)
-    assert settings(prepare_session(foreign))[0] != HDFS
+    assert prepare_session(foreign).conf.get(PROVIDER) != HDFS
 
     foreign.conf.set(PROVIDER, "example.TunedRocksDBStateStoreProvider")
-    assert settings(prepare_session(foreign))[0] == "example.TunedRocksDBStateStoreProvider"
+    assert prepare_session(foreign).conf.get(PROVIDER) == "example.TunedRocksDBStateStoreProvider"
 
 
 @pytest.mark.parametrize(
