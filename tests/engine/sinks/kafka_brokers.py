@@ -12,9 +12,9 @@ _PATIENCE = 30
 
 @contextmanager
 def brokers(count: int = 3) -> Iterator[str]:
-    """Start brokers, and enter a block with their addresses; they live as long as the client that has them."""
-    owner = Producer({"test.mock.num.brokers": count, "bootstrap.servers": "mock", "log_level": 2})
-    broker_metadata = owner.list_topics(timeout=_PATIENCE).brokers.values()
+    """Start brokers, and enter a block with their addresses; they live as long as the client that started them."""
+    client = Producer({"test.mock.num.brokers": count, "bootstrap.servers": "mock", "log_level": 2})
+    broker_metadata = client.list_topics(timeout=_PATIENCE).brokers.values()
     yield ",".join(f"{broker.host}:{broker.port}" for broker in broker_metadata)
 
 
@@ -24,7 +24,7 @@ def read_topic(servers: str, topic: str) -> list[Message]:
     try:
         partitions = consumer.list_topics(topic, timeout=_PATIENCE).topics[topic].partitions
         message_count = 0
-        for number in partitions:
+        for number in partitions:  # whose messages have offsets from 0 to the end
             _, end = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_PATIENCE)
             message_count += end
         consumer.assign([TopicPartition(topic, number, 0) for number in partitions])

@@ -28,9 +28,9 @@ def folder_of_programs() -> Path | None:
 
 @contextmanager
 def running_server() -> Iterator[str]:
-    """Start a server, and give the address of its database; over a Unix socket, without a password.
+    """Run a server in a block, and yield the address of its database, over a Unix socket without a password.
 
-    It runs as the user `postgres` where the tests run as root, whom PostgreSQL refuses.
+    The server runs as the user `postgres` where the tests run as root, whom PostgreSQL refuses.
     """
     programs = folder_of_programs()
     if programs is None:
@@ -42,11 +42,10 @@ def running_server() -> Iterator[str]:
         for path in (folder, folder / "password"):
             shutil.chown(path, user)
 
-    def run(*command: str) -> None:
-        done = subprocess.run(
-            [str(programs / command[0]), *command[1:]], check=False, user=user, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+    def run(program: str, *arguments: str) -> None:
+        command = [str(programs / program), *arguments]
+        completed = subprocess.run(command, check=False, user=user, capture_output=True, text=True)
+        assert completed.returncode == 0, completed.stdout + completed.stderr
 
     data = str(folder / "data")
     try:
@@ -54,9 +53,9 @@ def running_server() -> Iterator[str]:
             *("initdb", "--pgdata", data, "--username", "postgres", "--pwfile", str(folder / "password")),
             *("--auth-local", "trust", "--auth-host", "scram-sha-256", "--no-sync", "--encoding", "UTF8"),
         )
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        with socket.socket() as bound_socket:  # to learn of a port that is free
+            bound_socket.bind(("127.0.0.1", 0))
+            port = bound_socket.getsockname()[1]
         options = f"-k {folder} -p {port} -c listen_addresses=127.0.0.1 -c fsync=off"
         run("pg_ctl", "start", "--wait", "--pgdata", data, "--log", str(folder / "log"), "--options", options)
         try:

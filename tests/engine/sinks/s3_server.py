@@ -14,7 +14,7 @@ SECRET = "s3cr3t"
 
 @contextmanager
 def running_s3() -> Iterator[str]:
-    """Run a server with a bucket, and yield what follows the path in an address there."""
+    """Run a server with a bucket in a block, and yield the options that follow the path in an address there."""
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass
 class Disk:
-    """What a loss of power leaves: the files that were synced, by the names that synced folders had for them.
+    """A disk of which a loss of power leaves the files that were synced, under the names that synced folders had.
 
     Attributes:
         files: The inodes of all that was synced.
@@ -29,10 +29,12 @@ class Disk:
 
     def lost(self, folder: Path) -> list[str]:
         """Return the files and folders in a folder that a loss of power would take, or leave without content."""
-        lost: list[str] = []
+        lost_paths: list[str] = []
         for path in folder.rglob("*"):
             inode = path.stat().st_ino
-            names = self.names.get(path.parent.stat().st_ino, {})
-            if inode not in self.files or names.get(path.name) != inode:
-                lost.append(str(path.relative_to(folder)))
-        return lost
+            synced_names = self.names.get(path.parent.stat().st_ino, {})
+            has_content = inode in self.files
+            has_name = synced_names.get(path.name) == inode
+            if not has_content or not has_name:
+                lost_paths.append(str(path.relative_to(folder)))
+        return lost_paths

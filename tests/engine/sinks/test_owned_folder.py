@@ -24,7 +24,7 @@ def test_a_url_of_a_file_is_its_path(path: str) -> None:
     assert OwnedFolder(path).path == Path("/data/a b%20é")
 
 
-def test_a_home_folder_is_no_name() -> None:
+def test_a_path_that_begins_with_a_tilde_is_refused() -> None:
     with pytest.raises(QueryError, match=r"would be a folder that is called '~'\n.*os.path.expanduser"):
         OwnedFolder("~/results")
 
@@ -57,24 +57,27 @@ def test_another_query_is_refused_with_both_ids(tmp_path: Path) -> None:
         OwnedFolder(tmp_path).claim("two")
 
 
-def test_a_folder_that_was_deleted_since_is_not_made_anew(tmp_path: Path) -> None:
+def test_a_folder_that_was_deleted_or_emptied_since_is_not_made_anew(tmp_path: Path) -> None:
     folder = OwnedFolder(tmp_path / "results")
     folder.claim("q")
     folder.check_owned()
+    is_gone = r"results is gone, which this query wrote to\n  .*put the folder back"
+
     (folder.path / "_muntin.json").unlink()
-    for is_there in (True, False):
-        if not is_there:
-            folder.path.rmdir()
-        with pytest.raises(StateError, match=r"results is gone, which this query wrote to\n  .*put the folder back"):
-            folder.check_owned()
+    with pytest.raises(StateError, match=is_gone):
+        folder.check_owned()
+    folder.path.rmdir()
+    with pytest.raises(StateError, match=is_gone):
+        folder.check_owned()
 
 
 DEEP = "[" * 100_000
-WRONG = ('{"query": 7}', '{"name": "q"}', '{"query": "q", "n": 1}', "[1]", "null", '"q"', DEEP, DEEP + "]" * 100_000)
+NO_JSON = ("", '{"query": "a', "\x00\x00", DEEP)
+OTHER_JSON = ('{"query": 7}', '{"name": "q"}', '{"query": "q", "n": 1}', "[1]", "null", '"q"', DEEP + "]" * 100_000)
 
 
-@pytest.mark.parametrize("text", ["", '{"query": "a', "\x00\x00", *WRONG], ids=lambda text: repr(text)[:20])
-def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize("text", [*NO_JSON, *OTHER_JSON], ids=lambda text: repr(text)[:20])
+def test_a_file_of_the_owner_that_is_damaged_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "_muntin.json").write_text(text)
     with pytest.raises(StateError, match=r"_muntin.json is damaged: .*\n  expected JSON") as caught:
         OwnedFolder(tmp_path).claim("q")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -35,6 +36,7 @@ def folder(request: pytest.FixtureRequest) -> str:
 
 
 def file_system(address: str) -> tuple[Any, str]:
+    """Return the file system of an address and the path there, as pyarrow has them."""
     if address.startswith("memory:"):
         handler = fs.FSSpecHandler(pytest.importorskip("fsspec").filesystem("memory"))
         return fs.PyFileSystem(handler), "/" + address.removeprefix("memory://")
@@ -42,20 +44,21 @@ def file_system(address: str) -> tuple[Any, str]:
 
 
 def read(address: str) -> pa.Table:
-    """Read the rows as pyarrow does, without Muntin."""
+    """Return the rows in a folder, by pyarrow alone; a column that a file lacks is null there."""
     system, path = file_system(address)
     files = system.get_file_info(fs.FileSelector(path, recursive=True, allow_not_found=True))
     paths = [file.path for file in files if file.is_file and file.base_name[0] not in "._"]
-    schemas = [dataset.dataset(path_of_file, filesystem=system).schema for path_of_file in paths]
     if not paths:
         return pa.table({})
+    schemas = [dataset.dataset(path_of_file, filesystem=system).schema for path_of_file in paths]
     return dataset.dataset(paths, filesystem=system, schema=pa.unify_schemas(schemas)).to_table()
 
 
 @pytest.mark.cases(1)
 # after a crash that is only an exception, the writer of a file is let go when the file is closed already
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_folders_anywhere_keep_the_laws(folder: str) -> None:
+def test_folders_in_object_stores_keep_the_laws_of_sinks(folder: str) -> None:
+    # The more lines of the sink lie between two crashes, the fewer crashes are tried.
     lines_between_crashes = 5 if folder.startswith("memory:") else 25
     if "MUNTIN_KILLS" in os.environ:
         lines_between_crashes = 1
@@ -65,21 +68,23 @@ def test_folders_anywhere_keep_the_laws(folder: str) -> None:
 
     def take_away(place: str) -> None:
         system, path = file_system(folder.format(place))
-        system.delete_file(f"{path}/batch=2/rows.parquet")
+        system.delete_file(f"{path}/batch=2/rows.parquet")  # what was written last
 
-    held = check_sink(make, lambda place: read(folder.format(place)), every=lines_between_crashes, take_away=take_away)
-    assert set(held.values()) == {"holds"}
+    def read_place(place: str) -> pa.Table:
+        return read(folder.format(place))
+
+    verdicts = check_sink(make, read_place, every=lines_between_crashes, take_away=take_away)
+    assert set(verdicts.values()) == {"holds"}
 
 
-def test_the_address_chooses_and_what_is_secret_in_it_is_not_shown(s3: str) -> None:
+def test_an_address_with_a_secret_is_a_folder_whose_name_does_not_show_it(s3: str) -> None:
     address = address_of("results", s3)
-    chosen = choose_sinks({"": {"results": address, "metrics": "memory://metrics"}}, "checkpoint")[""]
-    assert [str(sink) for sink in chosen.values()] == [
-        "ParquetFolder('s3://bucket/results')",
-        "ParquetFolder('memory:///metrics')",
-    ]
-    assert [sink.destination for sink in chosen.values()] == ["s3://bucket/results", "memory:///metrics"]
-    assert SECRET not in repr([str(sink) + str(sink.destination) for sink in chosen.values()])
+    assert SECRET in address
+    sinks = choose_sinks({"": {"results": address, "metrics": "memory://metrics"}}, "checkpoint")[""]
+    assert str(sinks["results"]) == "ParquetFolder('s3://bucket/results')"
+    assert sinks["results"].destination == "s3://bucket/results"
+    assert str(sinks["metrics"]) == "ParquetFolder('memory:///metrics')"
+    assert sinks["metrics"].destination == "memory:///metrics"
     with pytest.raises(QueryError, match="are the same sink, ParquetFolder") as caught:
         choose_sinks({"": {"results": address, "late_rows": address}}, "checkpoint")
     assert SECRET not in str(caught.value)
@@ -94,14 +99,14 @@ def test_the_address_chooses_and_what_is_secret_in_it_is_not_shown(s3: str) -> N
         ("sftp://user:hidden@127.0.0.1:1/results", "is not a place that can be written to"),
     ],
 )
-def test_an_address_of_nothing_is_refused_without_its_password(address: str, message: str) -> None:
+def test_an_address_that_no_sink_is_for_is_refused_without_its_password(address: str, message: str) -> None:
     with pytest.raises(QueryError, match=message) as caught:
         choose_sinks({"": {"results": address}}, "checkpoint")
     assert "hidden" not in str(caught.value)
 
 
-class Breaking:
-    """A micro-batch whose rows stop coming."""
+class BreakingOff:
+    """A micro-batch of which a worker is lost after a thousand rows."""
 
     columns = ("n",)
     schema = None
@@ -112,7 +117,7 @@ class Breaking:
     def toArrow(self) -> Any:
         return self
 
-    def cast(self, schema: pa.Schema) -> Breaking:
+    def cast(self, schema: pa.Schema) -> BreakingOff:
         return self
 
     def to_reader(self) -> pa.RecordBatchReader:
@@ -124,18 +129,20 @@ class Breaking:
 
 
 def test_a_file_whose_rows_stop_coming_is_never_in_place(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The schema of this micro-batch is None, and is not to be looked into.
     monkeypatch.setattr("muntin_engine.sinks.rows_on_driver._nullable", lambda schema: schema)
     address = folder.format("results")
     sink: Any = ParquetFolder(address)
     sink.open("q")
     sink.write(ArrowBatch(pa.table({"n": [1]})), 0)
     with pytest.raises(OSError, match="the worker is gone"):
-        sink.write(Breaking(), 1)
+        sink.write(BreakingOff(), 1)
     assert read(address).to_pylist() == [{"n": 1}]
-    again: Any = ParquetFolder(address)
-    again.open("q")
-    assert again.last_written.number == 0
-    again.write(ArrowBatch(pa.table({"n": [2]})), 1)
+
+    sink_of_next_run: Any = ParquetFolder(address)
+    sink_of_next_run.open("q")
+    assert sink_of_next_run.last_written.number == 0
+    sink_of_next_run.write(ArrowBatch(pa.table({"n": [2]})), 1)
     assert read(address)["n"].to_pylist() == [1, 2]
 
 
@@ -150,33 +157,34 @@ def test_a_folder_that_was_emptied_is_not_begun_anew() -> None:
         sink.write(ArrowBatch(pa.table({"n": [1]})), 1)
 
 
-def test_a_folder_on_the_machine_keeps_the_laws(tmp_path: Path) -> None:
-    def written(self: ArrowBatch) -> Any:
-        class Writer:
-            def parquet(_, path: str) -> None:
-                folder = Path(path.removeprefix("file://"))
-                folder.mkdir(parents=True)
-                dataset.write_dataset(self.toArrow(), folder, format="parquet")
+def test_a_folder_on_this_machine_keeps_the_laws_of_sinks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass
+    class Writer:
+        """Writes the rows of a micro-batch into files, as Spark does for `batch.write.parquet(path)`."""
 
-        return Writer()
+        batch: ArrowBatch
 
-    ArrowBatch.write = property(written)  # type: ignore[attr-defined]
-    try:
-        held = check_sink(lambda place: ParquetFolder(tmp_path / place), lambda place: local(tmp_path / place))
-    finally:
-        del ArrowBatch.write  # type: ignore[attr-defined]
-    assert set(held.values()) == {"holds"}
+        def parquet(self, path: str) -> None:
+            folder = Path(path.removeprefix("file://"))
+            folder.mkdir(parents=True)
+            dataset.write_dataset(self.batch.toArrow(), folder, format="parquet")
+
+    monkeypatch.setattr(ArrowBatch, "write", property(Writer), raising=False)
+    verdicts = check_sink(lambda place: ParquetFolder(tmp_path / place), lambda place: read_local(tmp_path / place))
+    assert set(verdicts.values()) == {"holds"}
 
 
-def local(folder: Path) -> pa.Table:
+def read_local(folder: Path) -> pa.Table:
+    """Return the rows in a folder of this machine; a column that a file lacks is null there."""
     files = [str(file) for file in folder.glob("batch=*/*")]
     if not files:
         return pa.table({})
-    return dataset.dataset(files, schema=pa.unify_schemas([dataset.dataset(file).schema for file in files])).to_table()
+    schemas = [dataset.dataset(file).schema for file in files]
+    return dataset.dataset(files, schema=pa.unify_schemas(schemas)).to_table()
 
 
-def test_the_newest_file_of_a_store_is_missed_when_it_is_gone(folder: str) -> None:
-    """n: 1 in micro-batch 0, 2 in micro-batch 1; micro-batch 2 has no rows."""
+def test_the_newest_file_of_a_store_is_missed_when_it_or_a_part_of_it_is_gone(folder: str) -> None:
+    """Micro-batches 0 and 1 have a row each; micro-batch 2 has none, so the newest file is of 1."""
     address = folder.format("results")
     sink: Any = ParquetFolder(address)
     sink.open("q")
@@ -185,11 +193,12 @@ def test_the_newest_file_of_a_store_is_missed_when_it_is_gone(folder: str) -> No
     system, path = file_system(address)
     system.delete_file(f"{path}/batch=0/rows.parquet")
     assert ParquetFolder(address).last_written.number == 2, "old ones may be removed"
+
     system.delete_file(f"{path}/batch=1/rows.parquet")
-    with pytest.raises(
-        StateError, match=r"/results/batch=1, which micro-batch 1 wrote, is gone\n  what the checkpoint"
-    ):
+    is_gone = r"/results/batch=1, which micro-batch 1 wrote, is gone\n  what the checkpoint"
+    with pytest.raises(StateError, match=is_gone):
         _ = ParquetFolder(address).last_written
+
     with system.open_output_stream(f"{path}/batch=1/rows.parquet") as file:
         file.write(b"half of it")
     with pytest.raises(StateError, match=r"batch=1, .*, has files of rows of 10 bytes, and had \d"):

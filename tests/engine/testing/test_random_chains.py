@@ -43,6 +43,7 @@ class Link:
 
 
 def random_links(random: Random) -> list[Link]:
+    """Return a chain of two or three queries."""
     windows = (tumbling(5), tumbling(12), hopping(12, 4), session(6), snapshot())
     emissions = ("final", "speculative", "eager")
     count = random.choice((2, 2, 3))
@@ -65,29 +66,35 @@ def chained(rows: Any, links: Sequence[Link]) -> Query:
     """Return the last query of a chain: the others sum up, and it lists the members of its windows."""
     stream: EventStream = events(rows, key="k", start="start", end="end", change="change", watermark=DELAY)
     column = "x"
-    for link in links[:-1]:
+    *inner_links, last_link = links
+    for link in inner_links:
         query = stream.window(link.window, emit=link.emit).aggregate(total=module(Total, column))
         stream = query.as_events() if link.is_grouped and stream.keys else query.as_events(key=None)
         column = "total"
-    return stream.window(links[-1].window).aggregate(members=module(Members, column))
+    return stream.window(last_link.window).aggregate(members=module(Members, column))
 
 
 def expected_rows(rows: Sequence[Mapping[str, Any]], links: Sequence[Link]) -> Counter[OutputRow]:
-    """Evaluate the queries of a chain one after the other, each over all results of the one before."""
+    """Return the output of a chain by the reference evaluator of the SDK, which knows no streams.
+
+    The queries are evaluated one after the other, each over all results of the one before as its events.
+    """
     events_by_key: dict[Hashable, list[Event[Any]]] = defaultdict(list)
     for row in rows:
         events_by_key[row["k"]].append(Event(row["start"], row["end"], row["x"]))
-    last = links[-1]
-    for link in links:
-        computed: Module = Members() if link is last else Total()
-        meaning = WindowedQuery(link.window, [Computation(computed)])
-        results: dict[Hashable, list[Event[Any]]] = defaultdict(list)
+
+    for number, link in enumerate(links, 1):
+        is_last = number == len(links)
+        computed: Module = Members() if is_last else Total()
+        query = WindowedQuery(link.window, [Computation(computed)])
+        results_by_key: dict[Hashable, list[Event[Any]]] = defaultdict(list)
         for key, key_events in events_by_key.items():
-            next_key = key if link.is_grouped or link is last else None
-            for result in evaluate(meaning, key_events):
+            next_key = key if link.is_grouped or is_last else None
+            for result in evaluate(query, key_events):
                 (value,) = result.value
-                results[next_key].append(Event(result.start, result.end, value))
-        events_by_key = results
+                results_by_key[next_key].append(Event(result.start, result.end, value))
+        events_by_key = results_by_key
+
     output: Counter[OutputRow] = Counter()
     for key, key_results in events_by_key.items():
         output.update((key, result.start, result.end, tuple(result.payload)) for result in key_results)
@@ -95,6 +102,7 @@ def expected_rows(rows: Sequence[Mapping[str, Any]], links: Sequence[Link]) -> C
 
 
 def output_of(rows: Sequence[Mapping[str, Any]]) -> Counter[OutputRow]:
+    """Return rows of results as key, start, end and members, each with how often it comes."""
     return Counter((row.get("k"), row["start"], row["end"], tuple(row["members"])) for row in rows)
 
 
@@ -106,14 +114,16 @@ def test_a_chain_over_a_table_and_over_a_stream_means_what_its_queries_mean(seed
     rows = random_rows(random)
     expected = expected_rows(rows, links)
 
-    results: Any = chained(pa.Table.from_pylist(rows, schema_of(SCHEMA)), links).results()
+    table = pa.Table.from_pylist(rows, schema_of(SCHEMA))
+    results: Any = chained(table, links).results()
     assert output_of([{**row, **row["window"]} for row in results.to_pylist()]) == expected
 
     job = streaming(lambda stream: chained(stream, links), SCHEMA, backend="local")
-    while rows:
+    remaining_rows = rows
+    while remaining_rows:
         size = random.randrange(1, 8)
-        job.feed(*rows[:size])
-        del rows[:size]
+        job.feed(*remaining_rows[:size])
+        remaining_rows = remaining_rows[size:]
     job.feed({"change": "close"})
     assert output_of(job.results) == expected
     assert job.late_rows == job.rejected_rows == []

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from muntin import INFINITY, Event
+from muntin import EARLIEST, INFINITY, Event
 from muntin.changes import Insertion, Punctuation, Revision
 from muntin.errors import StreamError
 from muntin.testing import Boundary, KeyedChange, Script
@@ -19,6 +19,7 @@ SEEDS = range(60)
 
 
 def changes_per_event(script: Script) -> dict[object, list[KeyedChange]]:
+    """Return the changes of each event, in their order; an event is named by its key, its id and its start."""
     changes: dict[object, list[KeyedChange]] = {}
     for step in script.changes():
         changes.setdefault((step.key, step.change.id, step.change.event.start), []).append(step)
@@ -35,12 +36,15 @@ def insertions(script: Script) -> list[KeyedChange]:
 
 
 def is_legal(script: Script) -> bool:
-    """Say whether no change lies below an earlier watermark; written anew, to check the ledger too."""
-    latest = None
+    """Return whether no change lies below an earlier watermark.
+
+    That is computed here without `Script`, which refuses illegal steps itself and is to be checked too.
+    """
+    watermark = EARLIEST
     for step in script.steps:
         if isinstance(step, Punctuation):
-            latest = step.time if latest is None else max(latest, step.time)
-        elif isinstance(step, KeyedChange) and latest is not None and step.change.sync_time < latest:
+            watermark = max(watermark, step.time)
+        elif isinstance(step, KeyedChange) and step.change.sync_time < watermark:
             return False
     return True
 
@@ -53,7 +57,7 @@ def test_a_random_stream_is_legal_and_the_same_for_the_same_seed(seed: int) -> N
     assert len(insertions(script)) == 20
 
 
-def test_random_streams_have_all_kinds_of_events_and_changes() -> None:
+def test_random_streams_have_each_kind_of_events_and_changes_five_times_or_more() -> None:
     scripts = [random_stream(seed) for seed in SEEDS]
     changes: list[Any] = []
     for script in scripts:
@@ -76,9 +80,10 @@ def test_random_streams_have_all_kinds_of_events_and_changes() -> None:
         "ties": sum(count > 1 for count in starts.values()),
         "punctuated": sum(0 < script.last_watermark() < INFINITY for script in scripts),
         "closed": sum(script.last_watermark() == INFINITY for script in scripts),
-        "out of order": sum(a.sync_time > b.sync_time for a, b in pairwise(changes)),
+        "out of order": sum(change.sync_time > next_change.sync_time for change, next_change in pairwise(changes)),
     }
-    assert {kind: count for kind, count in counts.items() if count < 5} == {}
+    rare_kinds = {kind: count for kind, count in counts.items() if count < 5}
+    assert rare_kinds == {}
 
 
 def test_a_stream_is_closed_on_demand() -> None:
@@ -100,31 +105,35 @@ def other_steps(script: Script) -> list[Step]:
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("early_revisions", [False, True])
 def test_a_shuffled_stream_is_legal_and_means_the_same(seed: int, early_revisions: bool) -> None:
-    """It is cut where the stream was, and the changes of an event keep their order, unless they may come early."""
+    """Punctuation and seams stay, and the changes of an event keep their order, unless they may come early."""
+    script = split(random_stream(seed, repeats=0.3 * (seed % 2)), seed)
+    shuffled = shuffle(script, seed, early_revisions=early_revisions)
+    assert is_legal(shuffled)
+    assert shuffled == shuffle(script, seed, early_revisions=early_revisions)
+    assert shuffled.history() == script.history()
+    assert Counter(map(repr, shuffled.steps)) == Counter(map(repr, script.steps))
+    assert other_steps(shuffled) == other_steps(script)
+    if not early_revisions:
+        assert changes_per_event(shuffled) == changes_per_event(script)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_stream_that_is_split_has_the_same_steps_between_the_seams(seed: int) -> None:
     stream = random_stream(seed, repeats=0.3 * (seed % 2))
     script = split(stream, seed)
-    moved = shuffle(script, seed, early_revisions=early_revisions)
-    assert is_legal(moved)
-    assert moved == shuffle(script, seed, early_revisions=early_revisions)
-    assert moved.history() == script.history()
-    assert Counter(map(repr, moved.steps)) == Counter(map(repr, script.steps))
-    for cut in (script, moved):
-        assert len([step for step in cut.steps if not isinstance(step, Boundary)]) == len(stream.steps)
-        assert other_steps(cut) == other_steps(script)
-    batches = (batch.changes for batch in script.batches())
-    assert list(chain.from_iterable(batches)) == list(stream.changes())
-    assert early_revisions or changes_per_event(moved) == changes_per_event(script)
+    assert [step for step in script.steps if not isinstance(step, Boundary)] == list(stream.steps)
+    changes_by_batch = [batch.changes for batch in script.batches()]
+    assert list(chain.from_iterable(changes_by_batch)) == list(stream.changes())
 
 
-def test_the_revisions_of_an_event_change_places() -> None:
-    """Insertions and revisions of one event come in all orders of three, the insertion at the end too."""
+def test_an_insertion_and_two_revisions_of_an_event_come_in_all_six_orders() -> None:
     script = Script().insert("a", 1, 9).revise("a", 5).revise("a", 7)
-    shuffled = [shuffle(script, seed, early_revisions=True) for seed in range(200)]
-    assert len({moved.changes() for moved in shuffled}) == 6
-    assert all(moved.history() == script.history() for moved in shuffled)
+    shuffled_scripts = [shuffle(script, seed, early_revisions=True) for seed in range(200)]
+    assert len({shuffled.changes() for shuffled in shuffled_scripts}) == 6
+    assert all(shuffled.history() == script.history() for shuffled in shuffled_scripts)
 
 
-def test_ids_are_used_again_on_demand() -> None:
+def test_ids_come_again_on_demand_for_other_events_and_for_the_same_event() -> None:
     repeated_ids = 0
     repeated_events = 0
     for seed in SEEDS:
@@ -139,17 +148,18 @@ def test_ids_are_used_again_on_demand() -> None:
 
 def test_shuffling_moves_changes_and_early_revisions_come_before_their_events() -> None:
     scripts = [random_stream(seed) for seed in SEEDS]
-    moved = [script for script in scripts if shuffle(script, 1).changes() != script.changes()]
-    assert len(moved) > len(SEEDS) // 2
+    changed_scripts = [script for script in scripts if shuffle(script, 1).changes() != script.changes()]
+    assert len(changed_scripts) > len(SEEDS) // 2
 
-    early_revisions = 0
+    events_that_begin_with_a_revision = 0
     for script in scripts:
         for changes in changes_per_event(shuffle(script, 1, early_revisions=True)).values():
-            early_revisions += isinstance(changes[0].change, Revision)
-    assert early_revisions > 20
+            events_that_begin_with_a_revision += isinstance(changes[0].change, Revision)
+    assert events_that_begin_with_a_revision > 20
 
 
 def test_a_change_moves_across_a_punctuation_only_as_far_as_that_allows() -> None:
+    """Before the punctuation at 5 must come a, which is below it; b and c may come before or after it."""
     script = Script().point("a", 1).point("b", 6).punctuate(5).point("c", 7)
     orders = {as_text(shuffle(script, seed)) for seed in range(200)}
     assert {order.replace("|", "") for order in orders} == set(map("".join, permutations("abc")))
@@ -171,7 +181,8 @@ def test_a_script_with_illegal_steps_is_not_shuffled() -> None:
 def test_splitting_makes_batches_of_many_sizes_and_restarts() -> None:
     batches = list(chain.from_iterable(split(random_stream(seed), seed).batches() for seed in SEEDS))
     assert len({len(batch.changes) for batch in batches}) > 5
-    assert sum(batch.restart_before for batch in batches) > len(SEEDS)
+    restarts = [batch for batch in batches if batch.restart_before]
+    assert len(restarts) > len(SEEDS)
 
 
 def test_a_stream_may_be_one_batch_or_one_per_step() -> None:
@@ -181,39 +192,50 @@ def test_a_stream_may_be_one_batch_or_one_per_step() -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_changes_that_wait_above_the_punctuation_are_legal_whichever_way_leads_there(seed: int) -> None:
-    """An event has no end twice, so two revisions lead on from there, and only one way takes all that has come."""
+def test_early_revisions_of_an_end_that_comes_twice_are_legal_in_every_order(seed: int) -> None:
+    """The event has the end INFINITY twice, so two revisions go on from there: to 5 and to 23.
+
+    Of the ways from one end to the next, only one takes all revisions that have come.
+    """
     life = Script().edge("e", 4).revise("e", 5).revise("e", 28).revise("e", INFINITY)
     script = life.punctuate(23).revise("e", 23).revise("e", 40).close()
     shuffled = shuffle(script, seed, early_revisions=True)
-    assert shuffled.history() == script.history() == {None: {("e", 4): Event(4, 40, None)}}
+    assert script.history() == {None: {("e", 4): Event(4, 40, None)}}
+    assert shuffled.history() == script.history()
 
 
-def test_a_change_that_waits_is_illegal_once_what_is_missing_lies_below_the_punctuation() -> None:
-    inserted = Script().insert("e", 4, 30)
-    missing = inserted.add(Revision("e", Event(4, 12, None), 20))
-    assert not missing.punctuate(12).illegal()
+def test_a_revision_may_wait_for_the_one_before_it_while_that_can_still_come() -> None:
+    """The event ends at 30, and a revision expects the end 12: the revision from 30 to 12 may come up to tick 12."""
+    early_revision = Revision("e", Event(4, 12, None), 20)
+    script = Script().insert("e", 4, 30).add(early_revision)
+    assert not script.punctuate(12).illegal()
     with pytest.raises(StreamError, match="expects"):
-        missing.punctuate(13)
-    ahead = inserted.add(Revision("e", Event(4, 40, None), 12)).add(Revision("e", Event(4, 12, None), 50))
-    assert not ahead.punctuate(30).illegal()  # from 40 to 50 by way of 12: nothing below 30 depends on what is missing
+        script.punctuate(13)
+
+
+def test_two_revisions_may_wait_for_the_one_before_them_while_that_can_still_come() -> None:
+    """They lead from 40 by way of 12 to 50; a revision from 30 to 40 is missing, which may come up to tick 30."""
+    script = Script().insert("e", 4, 30)
+    script = script.add(Revision("e", Event(4, 40, None), 12)).add(Revision("e", Event(4, 12, None), 50))
+    assert not script.punctuate(30).illegal()
     with pytest.raises(StreamError, match="expects"):
-        ahead.punctuate(31)
+        script.punctuate(31)
 
 
-# the smallest stream that fails
+# The smallest stream that fails.
 
 
 def ends_at_9(script: Script) -> bool:
+    """Fail for a stream in which an event ends at 9 at last."""
     return any(event.end == 9 for event in events_left(script))
 
 
-def test_a_life_is_bridged_where_revisions_are_left_out() -> None:
+def test_revisions_that_a_failure_does_not_need_are_left_out_and_the_last_one_goes_on_from_the_insertion() -> None:
     life = Script().insert("e", 1, 4).revise("e", INFINITY).revise("e", 7).revise("e", 9)
     for seed in range(5):
-        small = smallest_failing(shuffle(life, seed, early_revisions=True), ends_at_9)
-        assert len(small.changes()) == 2
-        assert small.history() == {None: {("e", 1): Event(1, 9, None)}}
+        smallest = smallest_failing(shuffle(life, seed, early_revisions=True), ends_at_9)
+        assert len(smallest.changes()) == 2
+        assert smallest.history() == {None: {("e", 1): Event(1, 9, None)}}
 
 
 def test_events_of_one_id_are_left_out_one_by_one() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -22,21 +23,23 @@ from muntin_engine.workers.traces import FileTrace, read_traces
 from muntin_engine.workers.traces_folder import describe_workers, last_death
 from tests.conftest import ROOT
 
-PLACE = "\n  key: ('b',)\n  window: [20, 30)\n"
+PLACE = "\n  key: ('b',)\n  window: [20, 30)"
 
 
 def test_a_trace_says_what_ran_last_and_nothing_when_the_task_has_ended(tmp_path: Path) -> None:
     with overseen(WorkerSettings(traces_folder=str(tmp_path)), Axis.TIME):
         CURRENT_CALL.set_window("m.odule 1.0", ("snö",), Window(0, 60_000_000))
         CURRENT_CALL.set_window("m.odule 1.0", ("snö",), Window(60_000_000, 120_000_000))
-        (during,) = read_traces(tmp_path)
-        CURRENT_CALL.set_module("ot.her 2.0")
-        (bulk,) = read_traces(tmp_path)
-    (after,) = read_traces(tmp_path)
-    place = "  key: ('snö',)\n  window: [1970-01-01T00:01:00Z, 1970-01-01T00:02:00Z)"
-    assert (during.label, during.place, during.is_running) == ("m.odule 1.0", place, True)
-    assert (bulk.label, bulk.place) == ("ot.her 2.0", "")
-    assert not after.is_running
+        (trace_in_window,) = read_traces(tmp_path)
+        CURRENT_CALL.set_module("ot.her 2.0")  # for all windows at once
+        (trace_of_all_windows,) = read_traces(tmp_path)
+    (trace_after_task,) = read_traces(tmp_path)
+
+    assert trace_in_window.label == "m.odule 1.0"
+    assert trace_in_window.place == "  key: ('snö',)\n  window: [1970-01-01T00:01:00Z, 1970-01-01T00:02:00Z)"
+    assert trace_in_window.is_running
+    assert (trace_of_all_windows.label, trace_of_all_windows.place) == ("ot.her 2.0", "")
+    assert not trace_after_task.is_running
     assert last_death([tmp_path]) == ""
 
 
@@ -56,17 +59,21 @@ def test_the_workers_of_all_programs_on_a_machine_are_described(
     """A worker that another program's driver has lost, and one whose task began 90 seconds ago."""
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
     assert describe_workers() == "no worker on this machine is in a task"
-    other_folder = tmp_path / "muntin-running-a"
-    dead = FileTrace(other_folder)
-    dead.begin_task(Axis.TICKS)
-    dead.set_module("o.ther 2.0")
-    (other_folder / str(os.getpid())).rename(other_folder / "99999999")  # a process that there is not
-    folder = tmp_path / "muntin-running-b"
+
+    folder_of_other_program = tmp_path / "muntin-running-a"
+    trace_of_dead_worker = FileTrace(folder_of_other_program)
+    trace_of_dead_worker.begin_task(Axis.TICKS)
+    trace_of_dead_worker.set_module("o.ther 2.0")
+    own_trace = folder_of_other_program / str(os.getpid())
+    own_trace.rename(folder_of_other_program / "99999999")  # a process that there is not
     death = "a worker (process 99999999) died while or after o.ther 2.0 ran"
+
+    folder = tmp_path / "muntin-running-b"
     with overseen(WorkerSettings(traces_folder=str(folder)), Axis.TICKS):
         CURRENT_CALL.set_window("m.odule 1.0", ("a",), Window(20, 30))
         (trace,) = read_traces(folder)
-        monkeypatch.setattr(traces_folder, "time", SimpleNamespace(time_ns=lambda: trace.began + 90 * 10**9))
+        time_after_90_seconds = SimpleNamespace(time_ns=lambda: trace.began + 90 * 10**9)
+        monkeypatch.setattr(traces_folder, "time", time_after_90_seconds)
         assert describe_workers() == (
             f"{death}\na worker (process {os.getpid()}) has been in a task for 90 seconds: m.odule 1.0\n"
             "  key: ('a',)\n  window: [20, 30)"
@@ -74,7 +81,7 @@ def test_the_workers_of_all_programs_on_a_machine_are_described(
     assert describe_workers() == death
 
 
-def test_the_package_prints_the_description(tmp_path: Path) -> None:
+def test_the_package_of_workers_prints_their_description_as_a_program(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "muntin_engine.workers"]
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     with overseen(WorkerSettings(traces_folder=str(tmp_path / "muntin-running-x")), Axis.TICKS):
@@ -85,34 +92,35 @@ def test_the_package_prints_the_description(tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
-def test_what_ran_last_is_known_however_the_process_ended(tmp_path: Path) -> None:
+def test_the_module_that_ran_last_is_known_however_the_process_ended(tmp_path: Path) -> None:
     ways = ["exit", "fault", "kill", "sliced"]
-    story = [sys.executable, "-m", "tests.engine.workers.dying_story", str(tmp_path), *ways]
-    lines = subprocess.run(story, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    command = [sys.executable, "-m", "tests.engine.workers.dying_story", str(tmp_path), *ways]
+    program_run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     pids: dict[str, int] = {}
     exit_codes: dict[str, int] = {}
-    for line in lines:
+    for line in program_run.stdout.splitlines():
         way, pid, code = line.split()
         pids[way] = int(pid)
         exit_codes[way] = int(code)
-    assert exit_codes == {"exit": 3, "fault": -11, "kill": -9, "sliced": 3}
+    assert exit_codes == {"exit": 3, "fault": -signal.SIGSEGV, "kill": -signal.SIGKILL, "sliced": 3}
+
     traces = {trace.pid: trace for trace in read_traces(tmp_path)}
     for way in ("exit", "fault", "kill"):
         trace = traces[pids[way]]
         assert trace.is_running
         assert not trace.is_alive
-        assert (
-            trace.death_message
-            == f"a worker (process {trace.pid}) died while or after test.dying 1.2.3 ran{PLACE[:-1]}"
-        )
+        death = f"a worker (process {trace.pid}) died while or after test.dying 1.2.3 ran{PLACE}"
+        assert trace.death_message == death
+    # Over slices a module runs for all windows at once.
     assert traces[pids["sliced"]].death_message.endswith("died while or after test.dying_parts 1.2.3 ran")
+
     message = last_death([tmp_path])
     assert message.startswith("one of these workers died, and Spark ended the others:\na worker (process ")
     assert all(traces[pid].death_message in message for pid in pids.values())
 
 
 def test_a_worker_that_spark_ended_does_not_hide_the_one_that_died(tmp_path: Path) -> None:
-    """Its task began later; its window is not the one in which a module called `os._exit`."""
+    """A module called `os._exit`, and Spark then ended the worker of another task, which had begun later."""
     for pid, module, tick in (("99999998", "m.exits 1.0", 20), ("99999999", "m.sleeps 1.0", 50)):
         trace = FileTrace(tmp_path)
         trace.begin_task(Axis.TICKS)
@@ -125,7 +133,7 @@ def test_a_worker_that_spark_ended_does_not_hide_the_one_that_died(tmp_path: Pat
     assert last_death([tmp_path]) == exits
 
 
-def test_spark_tells_the_module_s_own_traceback_also_where_it_simplifies_tracebacks(
+def test_the_traceback_of_a_module_reaches_spark_also_where_spark_simplifies_tracebacks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def raised_in_the_module() -> None:
@@ -138,9 +146,8 @@ def test_spark_tells_the_module_s_own_traceback_also_where_it_simplifies_traceba
             try:
                 raised_in_the_module()
             except ZeroDivisionError as error:
-                raise ModuleFailedError(
-                    "show.picky", "1.0.0", ("a",), Window(0, 10), "compute_result", error
-                ) from error
+                key = ("a",)
+                raise ModuleFailedError("show.picky", "1.0.0", key, Window(0, 10), "compute_result", error) from error
     except ModuleFailedError as error:
         handle_worker_exception(error, output)
     text = output.getvalue().decode("utf-8", "replace")

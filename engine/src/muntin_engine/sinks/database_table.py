@@ -123,14 +123,18 @@ class DatabaseTable(TableSink):
         """Return the progress that `muntin_batches` has of the table; `Mark()` if the table is another query's or new.
 
         Raises:
-            StateError: The row of the table in `muntin_batches` is gone, and the query wrote in this run.
+            StateError: The table is gone, and the query wrote to it; or its row in `muntin_batches` is gone, and the
+                query wrote in this run.
         """
         owner = ""
         mark = Mark()
         with self._database.transaction() as cursor:
             if self._has_batches(cursor):
                 owner, mark = self._owner_and_mark(cursor)
+            has_table = bool(self._database.columns(cursor, self._table))
         if owner == query_id:
+            if mark.batch >= 0 and not has_table:
+                raise self._gone_error()
             return mark
         if self._last_batch is not None:  # the query wrote in this run, so it was the owner
             raise self._gone_error()

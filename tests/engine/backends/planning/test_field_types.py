@@ -21,10 +21,12 @@ DECIMAL = pa.decimal128(9, 3)
 
 
 def array(element: pa.DataType) -> pa.DataType:
+    """Return a list type as Spark names its parts."""
     return pa.list_(pa.field("element", element))
 
 
 def mapping(key: pa.DataType, value: pa.DataType) -> pa.DataType:
+    """Return a map type as Spark names its parts."""
     return pa.map_(pa.field("key", key, nullable=False), pa.field("value", value))
 
 
@@ -49,7 +51,7 @@ class When:
         (pa.null(), "any"),
     ],
 )
-def test_a_column_type_is_described(column_type: pa.DataType, spelled: str) -> None:
+def test_a_column_type_is_described_as_a_field_that_may_be_null(column_type: pa.DataType, spelled: str) -> None:
     assert spell(field_of("x", column_type)) == f"{spelled} | None"
 
 
@@ -65,7 +67,7 @@ def test_a_column_type_is_described(column_type: pa.DataType, spelled: str) -> N
         (When, pa.struct([("b", array(CLOCK)), ("a", CLOCK)])),
     ],
 )
-def test_a_result_has_a_type(annotation: Any, expected: pa.DataType) -> None:
+def test_the_annotation_of_a_result_gives_its_column_a_type(annotation: Any, expected: pa.DataType) -> None:
     assert result_type(describe(annotation), CLOCK) == expected
 
 
@@ -80,9 +82,11 @@ def test_a_result_has_a_type(annotation: Any, expected: pa.DataType) -> None:
         (mapping(pa.string(), DECIMAL), mapping(pa.string(), pa.decimal128(38, 3))),
     ],
 )
-def test_a_result_that_a_column_binds_keeps_scale_and_zone(column_type: pa.DataType, expected: pa.DataType) -> None:
-    bound = bind(describe(list[V]), {"V": field_of("x", column_type)})  # type: ignore[valid-type]
-    assert result_type(bound, pa.int64()) == array(expected)
+def test_a_result_whose_type_depends_on_a_column_keeps_the_scale_and_the_zone_of_that(
+    column_type: pa.DataType, expected: pa.DataType
+) -> None:
+    list_of_column = bind(describe(list[V]), {"V": field_of("x", column_type)})  # type: ignore[valid-type]
+    assert result_type(list_of_column, pa.int64()) == array(expected)
 
 
 def test_a_result_of_unknown_type_is_refused() -> None:

@@ -11,7 +11,7 @@ from muntin_engine.backends.planning.input_column import InputColumn
 
 
 def column(data_type: pa.DataType) -> InputColumn:
-    return InputColumn("at", data_type, str(data_type))
+    return InputColumn(name="at", type=data_type, spelled_type=str(data_type))
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_timestamps_integers_and_decimals_are_axes(data_type: pa.DataType, axis:
         (pa.null(), "cast it, for example to timestamp"),
     ],
 )
-def test_nothing_else_is_an_axis(data_type: pa.DataType, advice: str) -> None:
+def test_other_types_are_no_axes(data_type: pa.DataType, advice: str) -> None:
     with pytest.raises(QueryError, match=f"the time column at is of type(.|\n)*{advice}"):
         _ = column(data_type).axis
 

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from muntin import ClipPolicy, TimestampPolicy, calendar, snapshot, tumbling
 from muntin.errors import PolicyError, QueryError, TypeMismatchError
-from muntin_engine import EventStream, Query, events, expression, from_stream, module, union
+from muntin_engine import EventStream, Query, WindowedStream, events, expression, from_stream, module, union
 from muntin_engine.time.lifetimes import LengthColumn, Shift
 from muntin_engine.wire.bucket_ids import bucket_ids, murmur3
 from tests.journeys.running import collect
@@ -23,13 +23,18 @@ from tests.modules.members import Count, Members, Total
 
 @pytest.fixture(scope="module")
 def df(spark: SparkSession) -> DataFrame:
+    """One row with a column of each kind that these tests name."""
     return spark.sql(
-        "SELECT 1 AS at, 2L AS later, 3 AS x, 'a' AS k, map('a', 1) AS m, timestamp'2024-05-01' AS t, "
-        "timestamp_ntz'2024-05-01' AS n, interval '1' month AS i, array(map(1, 2)) AS deep, parse_json('1') AS v"
+        """
+        SELECT 1 AS at, 2L AS later, 3 AS x, 'a' AS k,
+            timestamp'2024-05-01' AS time, timestamp_ntz'2024-05-01' AS local, interval '1' month AS months,
+            map('a', 1) AS map, array(map(1, 2)) AS maps, parse_json('1') AS variant
+        """
     )
 
 
 def query(df: DataFrame, *modules: Any, **columns: Any) -> Query:
+    """Return a query of modules, whose results are `m0`, `m1` and so on; the columns are arguments of `events`."""
     stream = events(df, **({"at": "at"} | columns))
     return stream.window(tumbling(10)).aggregate(**{f"m{place}": call for place, call in enumerate(modules)})
 
@@ -45,37 +50,43 @@ def test_a_column_that_several_modules_read_is_carried_once(df: DataFrame) -> No
 
 
 def test_an_expression_is_not_mistaken_for_a_column_of_its_name(df: DataFrame) -> None:
-    over_both = query(df, module(Members, (F.col("x") * 10).alias("x")), module(Members, "x"))
-    assert [(row["m0"], row["m1"]) for row in collect(over_both.results())] == [([30], [3])]
+    ten_x = (F.col("x") * 10).alias("x")
+    (row,) = collect(query(df, module(Members, ten_x), module(Members, "x")).results())
+    assert row["m0"] == [30]
+    assert row["m1"] == [3]
 
 
 def test_text_with_an_operator_is_an_expression_unless_a_column_has_that_name(df: DataFrame) -> None:
     frame = df.withColumn("x-at", F.lit(5)).withColumn("p.q", F.lit(7))
-    modules = [module(Members, text) for text in ("x * 10", "x-AT", "`x-at` + 1", "`p.q`", "(2)", "coalesce(x, 1)")]
+    values_by_text = {"x * 10": 30, "x-AT": 5, "`x-at` + 1": 6, "`p.q`": 7, "(2)": 2, "coalesce(x, 1)": 3}
+    modules = [module(Members, text) for text in values_by_text]
     (row,) = collect(query(frame, *modules, at="at + 1", key="upper(k)").results())
-    assert [row[f"m{place}"] for place in range(len(modules))] == [[30], [5], [6], [7], [2], [3]]
+    assert [row[f"m{place}"] for place in range(len(modules))] == [[value] for value in values_by_text.values()]
     assert row["upper(k)"] == "A"
+
     assert collect(query(frame, module(Members, "x"), rows="x > 3").results()) == []
 
 
-def test_a_plan_remembers_names_and_types(df: DataFrame) -> None:
-    columns = query(
-        df, module(Count), key=["k", F.col("x") + 1], id="later", change=F.lit("insert"), watermark=3
-    ).plan.input.columns
+def test_a_plan_has_the_names_and_the_types_of_the_columns_of_an_event(df: DataFrame) -> None:
+    arguments = {"key": ["k", F.col("x") + 1], "id": "later", "change": F.lit("insert"), "watermark": 3}
+    columns = query(df, module(Count), **arguments).plan.input.columns
     assert [(key.name, key.type) for key in columns.keys] == [("k", "string"), ("(x + 1)", "int")]
-    assert (columns.start.name, columns.id and columns.id.type, columns.end) == ("at", "bigint", None)
+    assert columns.start.name == "at"
+    assert columns.end is None
+    assert columns.id is not None
+    assert columns.id.type == "bigint"
 
 
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
         ({"at": "k"}, "the time column k is of type string"),
-        ({"at": None, "start": "at", "end": "t"}, "must be of one type, got at int, t timestamp"),
-        ({"at": None, "start": "t", "end": "n"}, "must be of one type"),
-        ({"key": "m"}, "the key m holds a map"),
-        ({"key": "deep"}, "the key deep holds a map"),
-        ({"key": "i"}, "of type interval month cannot be a key"),
-        ({"id": "v"}, "of type variant cannot be a key, an id"),
+        ({"at": None, "start": "at", "end": "time"}, "must be of one type, got at int, time timestamp"),
+        ({"at": None, "start": "time", "end": "local"}, "must be of one type"),
+        ({"key": "map"}, "the key map holds a map"),
+        ({"key": "maps"}, "the key maps holds a map"),
+        ({"key": "months"}, "of type interval month cannot be a key"),
+        ({"id": "variant"}, "of type variant cannot be a key, an id"),
         ({"key": ["k", "k"]}, "two columns named 'k'"),
         ({"buckets": 0}, "1 to 256 buckets"),
     ],
@@ -89,7 +100,7 @@ def test_columns_that_cannot_be_what_they_are_named_for_are_refused(
 
 def test_inputs_that_no_module_can_read_are_refused(df: DataFrame) -> None:
     with pytest.raises(QueryError, match="of type variant cannot be a key, an id or an input"):
-        query(df, module(Count, "v"))
+        query(df, module(Count, "variant"))
     with pytest.raises(TypeMismatchError, match=r"show\.members reads integer, but the column k is string"):
         query(df, module(Members, "k"))
 
@@ -97,6 +108,7 @@ def test_inputs_that_no_module_can_read_are_refused(df: DataFrame) -> None:
 @pytest.mark.parametrize(
     ("modules", "columns", "message"),
     [
+        # columns that modules read (one that reads none if there are none), other columns of the query, the error
         (["x.y"], {}, r"show\.members reads 'x\.y', "),
         (["nowhere"], {}, r"show\.members reads 'nowhere', and the input has no such column\n  it has at, later, x"),
         (["latter"], {}, r"did you mean 'later'\?"),
@@ -121,26 +133,33 @@ def test_inputs_that_no_module_can_read_are_refused(df: DataFrame) -> None:
         ([], {"key": "k,x"}, r"key reads 'k,x', and the input has no such column"),
         ([], {"key": ["k", "nope"]}, "key reads 'nope', and the input has no such column"),
         ([], {"at": "when"}, "at reads 'when', and the input has no such column"),
-        ([], {"at": lambda: F.col("k") + F.col("m")}, r"at reads Column<.*, which Spark refuses: \[DATATYPE_MISMATCH"),
+        (
+            [],
+            {"at": lambda: F.col("k") + F.col("map")},
+            r"at reads Column<.*, which Spark refuses: \[DATATYPE_MISMATCH",
+        ),
         ([lambda: F.col("*")], {}, r"show\.members names several columns with one of Column"),
     ],
 )
 def test_columns_that_the_input_does_not_have_are_refused_by_who_names_them(
     df: DataFrame, modules: list[Any], columns: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    logged: list[logging.LogRecord] = []
+    # Spark logs each error beside raising it, through two loggers.
+    log_records: list[logging.LogRecord] = []
     loggers = [PySparkLogger.getLogger(name) for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
     for logger in loggers:
-        monkeypatch.setattr(logger, "handle", logged.append)
+        monkeypatch.setattr(logger, "handle", log_records.append)
+
     calls = [module(Members, column_of(column)) for column in modules] or [module(Count)]
+    arguments = {argument: column_of(column) for argument, column in columns.items()}
     with pytest.raises(QueryError, match=message):
-        query(df, *calls, **{argument: column_of(column) for argument, column in columns.items()})
-    assert not logged
+        query(df, *calls, **arguments)
+    assert not log_records, "the error of Spark is not logged"
     assert not any(logger.disabled for logger in loggers)
 
 
 def column_of(column: Any) -> Any:
-    """Return a column, which some tests can make only when there is a session."""
+    """Return a column; one of PySpark can be made only when there is a session, so a case has a function of it."""
     return column() if callable(column) and not isinstance(column, str) else column
 
 
@@ -151,43 +170,49 @@ def test_a_module_that_orders_or_counts_values_takes_no_records(df: DataFrame, n
         query(records, module(name, "o"))
 
 
-def test_whole_and_mixed_integer_axes_are_fine(df: DataFrame) -> None:
-    assert collect(query(df, module(Count), at=None, start="at", end="later").results())[0]["window"] == {
-        "start": 0,
-        "end": 10,
-    }
+def test_start_and_end_may_be_integers_of_different_sizes(df: DataFrame) -> None:
+    (row,) = collect(query(df, module(Count), at=None, start="at", end="later").results())
+    assert row["window"] == {"start": 0, "end": 10}
 
 
 def test_bucket_ids_hash_as_spark_hashes_and_lie_evenly_in_its_partitions(spark: SparkSession) -> None:
     numbers = spark.range(-500, 2000).selectExpr("cast(id as int) as n").select("n", F.hash("n").alias("h"))
     assert all(murmur3(row["n"]) == row["h"] for row in numbers.collect())
+
     ids = spark.createDataFrame([(id,) for id in bucket_ids(16)], "bucket int")
     for partitions in (1, 2, 4, 8, 16):
-        spread = ids.repartition(partitions, "bucket").groupBy(F.spark_partition_id()).count().collect()
-        assert [row["count"] for row in spread] == [16 // partitions] * partitions
+        partition_sizes = ids.repartition(partitions, "bucket").groupBy(F.spark_partition_id()).count().collect()
+        assert [row["count"] for row in partition_sizes] == [16 // partitions] * partitions
 
 
 def test_policies_that_a_query_leaves_out_are_those_that_its_module_is_made_for(df: DataFrame) -> None:
     stream = events(df, at="at", key="k")
     crossings = module("patterns.threshold_crossing", F.col("x").cast("double"), threshold=1.0)
-    by_default = stream.window(tumbling(10)).apply(crossings)
-    assert (by_default.plan.clip, by_default.plan.timestamps) == (ClipPolicy.RIGHT, TimestampPolicy.UNCHANGED)
-    assert "clip right (as its modules ask), timestamps unchanged (as its modules ask)" in by_default.plan_text()
-    by_name = stream.window(tumbling(10), clip="none", timestamps="align").apply(crossings)
-    assert (by_name.plan.clip, by_name.plan.timestamps) == (ClipPolicy.NONE, TimestampPolicy.ALIGN)
-    assert "lifetimes   those that the module returns are discarded" in by_name.plan_text()
-    plain = query(df, module(Count)).plan
-    assert (plain.clip, plain.timestamps, plain.from_modules) == (ClipPolicy.NONE, TimestampPolicy.ALIGN, frozenset())
+
+    by_module = stream.window(tumbling(10)).apply(crossings)
+    assert (by_module.plan.clip, by_module.plan.timestamps) == (ClipPolicy.RIGHT, TimestampPolicy.UNCHANGED)
+    assert "clip right (as its modules ask), timestamps unchanged (as its modules ask)" in by_module.plan_text()
+
+    by_query = stream.window(tumbling(10), clip="none", timestamps="align").apply(crossings)
+    assert (by_query.plan.clip, by_query.plan.timestamps) == (ClipPolicy.NONE, TimestampPolicy.ALIGN)
+    assert "lifetimes   those that the module returns are discarded" in by_query.plan_text()
+
+    by_default = query(df, module(Count)).plan
+    assert (by_default.clip, by_default.timestamps) == (ClipPolicy.NONE, TimestampPolicy.ALIGN)
+    assert by_default.from_modules == frozenset(), "no policy is one that a module asks for"
+
+
+def test_a_module_that_asks_for_policies_refuses_windows_in_which_they_mean_nothing(df: DataFrame) -> None:
+    crossings = module("patterns.threshold_crossing", F.col("x").cast("double"), threshold=1.0)
     with pytest.raises(PolicyError, match="it needs hopping or tumbling windows"):
-        stream.window(snapshot()).apply(crossings)
+        events(df, at="at", key="k").window(snapshot()).apply(crossings)
 
 
 def test_columns_that_differ_by_case_alone_are_named(spark: SparkSession) -> None:
     rows = spark.sql("SELECT 'x' AS k, 'y' AS K, 1L AS at")
+    refusal = r"does not tell upper from lower case: there are k, K\n.*rename some"
     for key in ("k", ["K", "at"]):
-        with pytest.raises(
-            QueryError, match=r"does not tell upper from lower case: there are k, K\n.*rename some"
-        ) as caught:
+        with pytest.raises(QueryError, match=refusal) as caught:
             query(rows, module(Count), key=key)
         assert caught.value.__cause__ is not None
 
@@ -195,8 +220,8 @@ def test_columns_that_differ_by_case_alone_are_named(spark: SparkSession) -> Non
 @pytest.mark.parametrize(
     ("columns", "length", "ticks"),
     [
-        ({"at": "t"}, "-1 hour", -3_600_000_000),
-        ({"at": "n"}, "1 hour", 3_600_000_000),
+        ({"at": "time"}, "-1 hour", -3_600_000_000),
+        ({"at": "local"}, "1 hour", 3_600_000_000),
         ({"at": "later", "unit": "ms"}, "1 hour", 3_600_000),
         ({"at": "later"}, 5, 5),
         ({"at": "price"}, Decimal("0.25"), 25),
@@ -232,38 +257,54 @@ def test_lengths_of_lifetimes_that_mean_nothing_on_the_axis_are_refused(
         change(events(df, at="at")).window(snapshot()).aggregate(n=module(Count))
 
 
-def test_lengths_in_columns_are_like_the_times_and_in_every_row(df: DataFrame) -> None:
+def test_lengths_in_columns_are_planned_as_columns_of_their_own(df: DataFrame) -> None:
     minutes = expression("x * INTERVAL '1' MINUTE")
-    timed = events(df, at="t").set_duration(minutes).extend(minutes).shift(minutes, at_least="-1 hour")
+    timed = events(df, at="time").set_duration(minutes).extend(minutes).shift(minutes, at_least="-1 hour")
     plan = timed.select("x").window(snapshot()).aggregate(n=module(Count)).plan
-    assert plan.input.lifetime_changes[2:] == (Shift(LengthColumn("length_2", str(minutes), -3_600_000_000)),)
-    with pytest.raises(
-        QueryError, match=r"the length x is int, and times are timestamp\n  expected: .* an interval: e"
-    ):
-        events(df, at="t").shift(F.col("x")).window(snapshot()).aggregate(n=module(Count))
+    least_length = -3_600_000_000  # an hour back, in microseconds
+    assert plan.input.lifetime_changes[2:] == (Shift(LengthColumn("length_2", str(minutes), least_length)),)
+
+
+def test_lengths_in_columns_have_the_type_of_the_times(df: DataFrame) -> None:
+    no_interval = r"the length x is int, and times are timestamp\n  expected: .* an interval: e"
+    with pytest.raises(QueryError, match=no_interval):
+        events(df, at="time").shift(F.col("x")).window(snapshot()).aggregate(n=module(Count))
+
     prices = events(df.withColumn("price", F.col("at").cast("decimal(9, 2)")), at="price")
-    with pytest.raises(
-        QueryError, match=r"is decimal\(9,3\), .*\n  expected: a column that is of 2 places, as the times"
-    ):
+    other_places = r"is decimal\(9,3\), .*\n  expected: a column that is of 2 places, as the times"
+    with pytest.raises(QueryError, match=other_places):
         prices.shift(F.col("x").cast("decimal(9, 3)")).window(snapshot()).aggregate(n=module(Count))
+
+
+def test_lengths_in_columns_of_events_that_change_are_in_every_row(df: DataFrame) -> None:
     with pytest.raises(QueryError, match=r"needs the payload in every row.*\n.*say so: shift\(..., repeated=True\)"):
         events(df, at="at", id="x").shift(F.col("x"))
     assert events(df, at="at", id="x").shift(F.col("x"), repeated=True).lifetimes == "point"
+
+
+def test_events_whose_ends_are_not_known_are_not_extended_by_a_column(df: DataFrame) -> None:
     with pytest.raises(QueryError, match=r"extend\(\) reads the ends of events"):
         events(df, at="at", edge=True).extend(F.col("x"))
 
 
 def test_windows_by_the_clock_of_a_zone_do_not_align_local_times(df: DataFrame) -> None:
-    local = events(df, at="n").align_to(calendar("day", zone="Europe/Berlin"))
-    with pytest.raises(QueryError, match="asks what a clock shows at an instant, and the times in n are timestamp_ntz"):
-        local.window(snapshot()).aggregate(n=module(Count))
+    local_days = events(df, at="local").align_to(calendar("day", zone="Europe/Berlin"))
+    with pytest.raises(
+        QueryError, match="asks what a clock shows at an instant, and the times in local are timestamp_ntz"
+    ):
+        local_days.window(snapshot()).aggregate(n=module(Count))
 
 
-def test_streams_of_a_union_have_columns_of_the_same_types_and_names_of_their_own(df: DataFrame) -> None:
-    points = events(df, at="at", key="k")
-    united = union(a=points, b=events(df, at=F.col("at") + 1, key="k")).shift(5)
+def test_a_union_is_one_input_with_its_streams_as_sources(df: DataFrame) -> None:
+    united = union(a=events(df, at="at", key="k"), b=events(df, at=F.col("at") + 1, key="k")).shift(5)
     plan = united.window(snapshot()).aggregate(n=module(Count, "x")).plan
-    assert (plan.input.sources, plan.input.lifetimes, [key.name for key in plan.keys]) == (("a", "b"), "point", ["k"])
+    assert plan.input.sources == ("a", "b")
+    assert plan.input.lifetimes == "point"
+    assert [key.name for key in plan.keys] == ["k"]
+
+
+def test_streams_that_cannot_be_united_are_refused(df: DataFrame) -> None:
+    points = events(df, at="at", key="k")
     with pytest.raises(QueryError, match="the k of the streams of a union is of one type, got a string, b int"):
         union(a=points, b=events(df.withColumn("k", F.lit(5)), at="at", key="k"))
     with pytest.raises(QueryError, match="the start of the streams of a union is of one type, got a int, b bigint"):
@@ -271,13 +312,18 @@ def test_streams_of_a_union_have_columns_of_the_same_types_and_names_of_their_ow
     with pytest.raises(QueryError, match="b has a column source, which is a name of the union's own\n  rename it"):
         union(a=points, b=events(df.withColumnRenamed("x", "source"), at="at", key="k"))
     with pytest.raises(QueryError, match="a is a union already"):
-        union(a=united, b=points)
+        union(a=union(a=points, b=points.shift(1)), b=points)
+
+
+def windows_of_two_streams(df: DataFrame) -> WindowedStream:
+    """Return windows of a union of the streams `left`, with all columns, and `right`, with `celsius`."""
+    points = events(df, at="at", key="k")
+    celsius_events = events(df.select("at", "k", F.lit(5.0).alias("celsius")), at="at", key="k")
+    return union(left=points, right=celsius_events).window(tumbling(10))
 
 
 def test_a_module_with_several_inputs_reads_columns_of_each_stream(df: DataFrame) -> None:
-    points = events(df, at="at", key="k")
-    celsius_events = events(df.select("at", "k", F.lit(5.0).alias("celsius")), at="at", key="k")
-    united = union(left=points, right=celsius_events).window(tumbling(10))
+    united = windows_of_two_streams(df)
     query = united.aggregate(n=module(Count), apart=module("stats.average_difference", left="x", right="celsius"))
     assert [(column.name, column.type) for column in query.plan.input.columns.payload] == [
         ("source", "string"),
@@ -288,18 +334,35 @@ def test_a_module_with_several_inputs_reads_columns_of_each_stream(df: DataFrame
     left_input, right_input = query.plan.modules[1].inputs
     assert (left_input.name, left_input.sources, left_input.columns) == ("left", ("left",), (1,))
     assert (right_input.name, right_input.sources, right_input.columns) == ("right", ("right",), (2,))
-    with pytest.raises(
-        QueryError, match=r"the input right of stats\.average_difference reads 'nope', and the input has no"
-    ):
-        united.aggregate(apart=module("stats.average_difference", left="x", right="nope"))
-    with pytest.raises(
-        TypeMismatchError,
-        match=r"the input left of stats\.average_difference reads integer or float or decimal.*k is string",
-    ):
-        united.aggregate(apart=module("stats.average_difference", left="k", right="celsius"))
-    with pytest.raises(
-        QueryError, match=r"input left .* is the stream west, and there is none of this name: left, right"
-    ):
-        united.aggregate(apart=module("stats.average_difference", left=from_stream("west", "x"), right="celsius"))
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "error", "message"),
+    [
+        ("x", "nope", QueryError, r"the input right of stats\.average_difference reads 'nope', and the input has no"),
+        (
+            "k",
+            "celsius",
+            TypeMismatchError,
+            r"the input left of stats\.average_difference reads integer or float or decimal.*k is string",
+        ),
+        (
+            from_stream("west", "x"),
+            "celsius",
+            QueryError,
+            r"input left .* is the stream west, and there is none of this name: left, right",
+        ),
+    ],
+    ids=["no such column", "a column of another type", "no such stream"],
+)
+def test_an_input_of_a_module_that_its_stream_does_not_have_is_named(
+    df: DataFrame, left: Any, right: str, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        windows_of_two_streams(df).aggregate(apart=module("stats.average_difference", left=left, right=right))
+
+
+def test_a_module_with_several_inputs_needs_a_union(df: DataFrame) -> None:
+    points = events(df, at="at", key="k")
     with pytest.raises(QueryError, match=r"reads 2 inputs, left, right, and the events are of one stream\n  make one"):
         points.window(tumbling(10)).aggregate(apart=module("stats.average_difference", left="x", right="x"))

@@ -20,13 +20,17 @@ from muntin import Aggregate, tumbling
 from tests.engine.backends.spark.connect_server import answers_over_connect
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from muntin_engine import Query
 
 _THIS: Final = "tests.engine.backends.spark.client_alone"
+
+# key, at, x
 _FIRST: Final = [("a", 1, 2.0), ("a", 5, 4.0), ("b", 5, 1.0), ("a", 12, 8.0)]
 _SECOND: Final = [("a", 2, 100.0), ("b", 14, 3.0), ("a", 40, 1.0)]
+
+# key, start, count, sum
 _BOTH_RUNS: Final = [["a", 0, 2, 6.0], ["a", 10, 1, 8.0], ["b", 0, 1, 1.0], ["b", 10, 1, 3.0]]
 
 EXPECTED: Final[dict[str, Any]] = {
@@ -116,12 +120,6 @@ def ask(folder: Path, address: str) -> dict[str, Any]:
     from muntin_engine import events, local_session, module, read_query, read_state, root_cause, spark_session, sql
     from muntin_engine.monitoring import batch_metrics
 
-    spark = SparkSession.builder.remote(address).getOrCreate()
-    has_spark = find_spec("py4j") is not None or find_spec("pyspark.core") is not None
-    answers: dict[str, Any] = {"has Spark": has_spark, "modules that cannot be imported": _cannot_be_imported()}
-    answers["the session that runs is found"] = spark_session() is spark
-    answers["a local session"] = _refused(local_session)
-
     def rides(rows: Sequence[tuple[str, int, float]]) -> DataFrame:
         return spark.createDataFrame(list(rows), "key string, at long, x double").coalesce(1)
 
@@ -129,50 +127,75 @@ def ask(folder: Path, address: str) -> dict[str, Any]:
         windows = events(df, key="key", at="at", watermark=0).window(tumbling(10))
         return windows.aggregate(n=module("stats.count"), total=module("stats.sum", "x"))
 
-    first = rides(_FIRST)
-    answers["static"] = _rows(totals(first).results())
+    answers: dict[str, Any] = {}
+
+    # What the client has, and which sessions it finds.
+    spark = SparkSession.builder.remote(address).getOrCreate()
+    answers["has Spark"] = find_spec("py4j") is not None or find_spec("pyspark.core") is not None
+    answers["modules that cannot be imported"] = _cannot_be_imported()
+    answers["the session that runs is found"] = spark_session() is spark
+    answers["a local session"] = _refused(local_session)
+
+    # Static queries, by calls and in SQL.
+    first_rides = rides(_FIRST)
+    answers["static"] = _rows(totals(first_rides).results())
     text = """
         SELECT key, window_start, COUNT(*) AS n, SUM(x) AS total
         FROM TUMBLE(TABLE rides, DESCRIPTOR(at), 10) GROUP BY key, window_start, window_end
     """
-    answers["sql"] = sorted(list(row) for row in sql(spark, text, rides=first).results().collect())
+    sql_rows = sql(spark, text, rides=first_rides).results().collect()
+    answers["sql"] = sorted(list(row) for row in sql_rows)
 
-    first.write.parquet(f"{folder}/input")
-    stream = spark.readStream.schema(first.schema).option("maxFilesPerTrigger", 1).parquet(f"{folder}/input")
+    # A streaming query that is started twice, with a file more the second time.
+    first_rides.write.parquet(f"{folder}/input")
+    stream = spark.readStream.schema(first_rides.schema).option("maxFilesPerTrigger", 1).parquet(f"{folder}/input")
     query = totals(stream)
     checkpoint = f"{folder}/checkpoint"
     sinks = {"results": f"{folder}/results", "late_rows": f"{folder}/late"}
-    accepted: list[list[int]] = []
+    accepted_rows: list[list[int]] = []
 
     def run() -> list[list[Any]]:
+        """Run the query until its input is read, note how many rows it accepted, and return all results so far."""
         running = query.write(checkpoint=checkpoint, **sinks, available_now=True)
         running.awaitTermination()
         progresses = [batch_metrics(progress)["muntin"] for progress in running.recentProgress]
-        accepted.append([progress.accepted for progress in progresses if progress.accepted])
+        accepted_rows.append([progress.accepted for progress in progresses if progress.accepted])
         return _rows(spark.read.parquet(sinks["results"]))
 
     answers["first run"] = run()
     rides(_SECOND).write.mode("append").parquet(f"{folder}/input")
     answers["what changed before the second run"] = query.check(checkpoint)
     answers["second run"] = run()
-    late = spark.read.parquet(sinks["late_rows"])
-    answers["late"] = [json.loads(row["row"]) for row in late.collect()]
-    answers["accepted rows"] = accepted
+    answers["accepted rows"] = accepted_rows
+    late_rows = spark.read.parquet(sinks["late_rows"]).collect()
+    answers["late"] = [json.loads(row["row"]) for row in late_rows]
+
+    # Its checkpoint.
     answers["the query of the checkpoint"] = read_query(spark, checkpoint)["query"][0]
     answers["has state"] = read_state(spark, checkpoint).count() > 0
+
+    # A query whose module fails, which is also another query than that of the checkpoint.
     failing = events(stream, key="key", at="at", watermark=0).window(tumbling(10)).aggregate(top=module(Level, "x"))
     try:
         failing.write(checkpoint=f"{folder}/failing", results=f"{folder}/tops", available_now=True).awaitTermination()
     except Exception as error:
         answers["a failure"] = root_cause(error)
     answers["another query"] = _refused(lambda: failing.check(checkpoint))
-    _refuse_as_serverless_does(type(spark.conf))
-    places = {"checkpoint": f"{folder}/serverless", "results": f"{folder}/serverless-results"}
-    totals(stream).write(**places, available_now=True).awaitTermination()
-    answers["where persist and settings are refused"] = _rows(spark.read.parquet(places["results"]))
-    answers["what it stores in the place of persist"] = spark.read.parquet(f"{folder}/serverless/muntin/blobs").columns
+
+    answers |= _answers_as_on_serverless(spark, totals(stream), folder)
     spark.stop()
     return answers
+
+
+def _answers_as_on_serverless(spark: SparkSession, query: Query, folder: Path) -> dict[str, Any]:
+    """Run a query in a session that refuses settings and `persist`, and return the answers about it."""
+    _refuse_as_serverless_does(type(spark.conf))
+    places = {"checkpoint": f"{folder}/serverless", "results": f"{folder}/serverless-results"}
+    query.write(**places, available_now=True).awaitTermination()
+    return {
+        "where persist and settings are refused": _rows(spark.read.parquet(places["results"])),
+        "what it stores in the place of persist": spark.read.parquet(f"{folder}/serverless/muntin/blobs").columns,
+    }
 
 
 def _refuse_as_serverless_does(conf: type) -> None:
@@ -185,15 +208,17 @@ def _refuse_as_serverless_does(conf: type) -> None:
         raise AnalysisException("[NOT_SUPPORTED_WITH_SERVERLESS] That is not supported on serverless compute.")
 
     class RefusedWriter(batch_writer.BatchWriter):
-        """Travels as a whole, since it is made in a function."""
+        """Makes the DataFrames of the server refuse; it travels there as a whole, since it is made in a function."""
 
         def __call__(self, blobs: DataFrame, batch_id: int) -> None:
-            of_server: Any = type(blobs)
-            of_server.persist = refuse
+            frame_class: Any = type(blobs)
+            frame_class.persist = refuse
             super().__call__(blobs, batch_id)
 
-    for owner, name, value in ((conf, "set", refuse), (write, "BatchWriter", RefusedWriter)):
-        setattr(owner, name, value)
+    conf_class: Any = conf
+    conf_class.set = refuse
+    write_module: Any = write
+    write_module.BatchWriter = RefusedWriter
 
 
 def _cannot_be_imported() -> list[str]:

@@ -23,6 +23,7 @@ from release.distributions import ROOT
 
 _THIS: Final = "tests.engine.backends.spark.connect_server"
 _ROWS: Final = [["a", 2], ["b", 1], ["a", 1]]
+"""Key and count of the windows that `ask` queries: two keys from 0 on, and one from 20 on."""
 
 
 def main(server: str, client: str) -> int:
@@ -99,9 +100,9 @@ def ask(address: str) -> dict[str, Any]:
 
 def _free_port() -> str:
     """Return a port of this machine that nothing listens on."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return str(free.getsockname()[1])
+    with socket.socket() as bound_socket:
+        bound_socket.bind(("127.0.0.1", 0))
+        return str(bound_socket.getsockname()[1])
 
 
 def _minor_version() -> str:

@@ -35,6 +35,8 @@ class SilentSession:
         self.spark: Any = SparkSession("sc://localhost:1")  # nobody listens there, and nothing is sent
 
     def _refuse(self, question: str) -> Any:
+        """Return a method that notes a question and fails."""
+
         def refuse(*_: object, **__: object) -> None:
             self.questions.append(question)
             raise AssertionError(f"Spark was asked to {question}")
@@ -42,6 +44,7 @@ class SilentSession:
         return refuse
 
     def _answer(self, operation: Any) -> SimpleNamespace:
+        """Answer a request for settings, with defaults or without, as the server does."""
         pairs: list[tuple[str, str | None]] = []
         if operation.HasField("get_with_default"):
             for pair in operation.get_with_default.pairs:

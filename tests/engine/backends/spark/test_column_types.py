@@ -29,7 +29,7 @@ NESTED = T.StructType(
 
 
 @pytest.mark.parametrize(
-    ("of", "spelled"),
+    ("spark_type", "spelled"),
     [
         (T.ByteType(), "integer"),
         (T.FloatType(), "float"),
@@ -43,26 +43,26 @@ NESTED = T.StructType(
         (T.ArrayType(T.VariantType()), "list[any | None]"),
     ],
 )
-def test_a_spark_type_is_described(of: T.DataType, spelled: str) -> None:
-    column = input_column(T.StructField("x", of))
+def test_a_column_of_spark_is_described_as_a_field(spark_type: T.DataType, spelled: str) -> None:
+    column = input_column(T.StructField("x", spark_type))
     assert spell(column.field) == f"{spelled} | None"
-    assert (column.name, column.spelled_type) == ("x", of.simpleString())
+    assert (column.name, column.spelled_type) == ("x", spark_type.simpleString())
 
 
 @pytest.mark.parametrize(
-    "of",
+    "spark_type",
     [
         *(T.BooleanType(), T.ByteType(), T.ShortType(), T.IntegerType(), LONG, T.FloatType(), T.DoubleType()),
         *(T.StringType(), T.BinaryType(), T.DateType(), T.TimestampType(), NTZ, T.DayTimeIntervalType()),
         *(T.DecimalType(9, 3), NESTED, T.ArrayType(NESTED)),
     ],
 )
-def test_a_type_comes_back_from_arrow(of: T.DataType) -> None:
-    assert spark_type_of(arrow_type_of(of)) == of
+def test_a_type_comes_back_from_arrow(spark_type: T.DataType) -> None:
+    assert spark_type_of(arrow_type_of(spark_type)) == spark_type
 
 
 @pytest.mark.parametrize(
-    ("of", "part"),
+    ("spark_type", "refused_part"),
     [
         (T.YearMonthIntervalType(), "interval year to month"),
         (T.VariantType(), "variant"),
@@ -70,19 +70,19 @@ def test_a_type_comes_back_from_arrow(of: T.DataType) -> None:
         (T.MapType(T.StringType(), T.VariantType()), "variant"),
     ],
 )
-def test_a_type_that_python_has_no_word_for_cannot_travel(of: T.DataType, part: str) -> None:
-    with pytest.raises(QueryError, match=f"a column of type {part} cannot be .*; cast it first"):
-        arrow_type_of(of)
+def test_a_type_that_no_value_of_python_has_is_refused(spark_type: T.DataType, refused_part: str) -> None:
+    with pytest.raises(QueryError, match=f"a column of type {refused_part} cannot be .*; cast it first"):
+        arrow_type_of(spark_type)
 
 
 def test_a_collation_is_found_at_any_depth() -> None:
-    text = T.StringType("UTF8_LCASE")
-    struct = T.StructType([T.StructField("a", T.ArrayType(text))])
+    collated_text = T.StringType("UTF8_LCASE")
+    struct = T.StructType([T.StructField("a", T.ArrayType(collated_text))])
     assert input_column(T.StructField("x", struct)).collation == "UTF8_LCASE"
     assert input_column(T.StructField("x", T.StringType())).collation is None
 
 
-def test_an_arrow_schema_follows_sparks_to_the_letter() -> None:
+def test_a_schema_of_arrow_has_the_nullability_of_sparks_and_comes_back_as_it() -> None:
     schema = T.StructType(
         [T.StructField("a", T.ArrayType(T.IntegerType(), containsNull=False)), T.StructField("b", LONG, nullable=False)]
     )

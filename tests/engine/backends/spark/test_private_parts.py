@@ -16,27 +16,35 @@ import muntin_engine
 from muntin_engine.backends.spark import private_parts
 
 FOLDER = Path(muntin_engine.__file__).parent
-OURS = {"_replace", "_asdict", "_fields", "_make"}
+PUBLIC_NAMES = {"_replace", "_asdict", "_fields", "_make"}
 """The names of a named tuple that begin with an underscore and are public."""
-OWNERS = {"self", "cls", "other"}
+OWN_OBJECTS = {"self", "cls", "other"}
+"""How a method calls objects of its own class, whose private attributes it may read."""
 
 
 def private_names(path: Path) -> Iterator[str]:
-    """Yield each private attribute of a foreign object that a file reads, except those of named tuples."""
-    defined = set[str]()
-    private_attributes: list[tuple[str, int]] = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.FunctionDef):
-            defined.add(node.name)
-        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
-            owner = node.value.id if isinstance(node.value, ast.Name) else ""
-            if isinstance(node.ctx, ast.Store) and owner in OWNERS:
-                defined.add(node.attr)
-            if owner not in OWNERS and node.attr not in OURS:
-                private_attributes.append((node.attr, node.lineno))
-    for name, line in private_attributes:
-        if name not in defined:
-            yield f"{path.name}:{line} takes {name}"
+    """Yield each private attribute that a file reads of an object of another file, except those of named tuples."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+    # A file may read what it defines itself: its functions, and the attributes that its methods set.
+    names_of_this_file = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    read_attributes: list[ast.Attribute] = []
+    for node in nodes:
+        if not isinstance(node, ast.Attribute) or not is_private(node.attr):
+            continue
+        owner = node.value.id if isinstance(node.value, ast.Name) else ""
+        if owner not in OWN_OBJECTS:
+            read_attributes.append(node)
+        elif isinstance(node.ctx, ast.Store):
+            names_of_this_file.add(node.attr)
+
+    for attribute in read_attributes:
+        if attribute.attr not in names_of_this_file:
+            yield f"{path.name}:{attribute.lineno} takes {attribute.attr}"
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__") and name not in PUBLIC_NAMES
 
 
 def test_only_one_file_takes_private_parts_of_pyspark() -> None:
@@ -66,15 +74,16 @@ def test_a_classic_session_has_the_private_parts(spark: SparkSession) -> None:
         (SparkSession, ["_instantiatedSession", "_activeSession", "_jsparkSession"]),
     ],
 )
-def test_a_class_of_pyspark_has_the_names(owner: type, names: list[str]) -> None:
+def test_a_class_of_pyspark_has_the_private_names_that_are_used(owner: type, names: list[str]) -> None:
     source = getsource(owner)
     assert [name for name in names if name not in source] == []
 
 
-def test_an_error_has_the_cause_that_it_was_given_before_that_of_python() -> None:
+def test_the_cause_of_an_error_is_the_one_in_the_jvm_before_that_of_python() -> None:
     error = ValueError("of the driver")
-    captured = KeyError("of the JVM")
     error.__cause__ = OSError("of Python")
     assert private_parts.cause_of(error) is error.__cause__
-    private_parts.set_cause(error, captured)
-    assert private_parts.cause_of(error) is captured
+
+    cause_in_jvm = KeyError("of the JVM")
+    private_parts.set_cause(error, cause_in_jvm)
+    assert private_parts.cause_of(error) is cause_in_jvm

@@ -27,6 +27,7 @@ BATCHES = [
     pa.table({"key": ["a", "b"], "at": [12, 14], "x": [8.0, 3.0]}),
     pa.table({"key": ["a", "a"], "at": [2, 40], "x": [100.0, 1.0]}),
 ]
+# key, start, total
 TOTALS = [("a", 0, 6.0), ("a", 10, 8.0), ("b", 0, 1.0), ("b", 10, 3.0)]
 """Worked out by hand: the row at 2 comes when [0, 10) is closed, and [40, 50) stays open."""
 
@@ -37,7 +38,7 @@ def refuse(*_: object, **__: object) -> None:
 
 @pytest.fixture
 def refusing(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> SparkSession:
-    """A session that takes neither."""
+    """A session that refuses to persist and to be set."""
     of_session = type(spark.range(1))
     monkeypatch.setattr(of_session, "persist", refuse)
     monkeypatch.setattr(of_session, "cache", refuse)
@@ -45,10 +46,10 @@ def refusing(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> SparkSessi
     return spark
 
 
-class Noted(Aggregate[float, float]):
-    """Adds up, and writes a line for each time that it is called."""
+class LoggingSum(Aggregate[float, float]):
+    """Adds up, and writes its payloads as a line of a file each time that it is called."""
 
-    name, version = "refusing.noted", "1.0.0"
+    name, version = "refusing.logging_sum", "1.0.0"
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -59,12 +60,14 @@ class Noted(Aggregate[float, float]):
         return sum(payloads)
 
 
-def query_of(stream: DataFrame, file: Path) -> Query:
+def query_of(stream: DataFrame, calls: Path) -> Query:
+    """Return a query whose module writes a line of a file each time that it is called."""
     windows = events(stream, key="key", at="at", watermark=0).window(tumbling(10))
-    return windows.aggregate(total=module(Noted, "x", file=str(file)), n=stats.count())
+    return windows.aggregate(total=module(LoggingSum, "x", file=str(calls)), n=stats.count())
 
 
 def totals(df: DataFrame) -> list[tuple[Any, ...]]:
+    """Return results as in `TOTALS`."""
     return sorted((row["key"], row["window"]["start"], row["total"]) for row in df.collect())
 
 
@@ -72,16 +75,15 @@ def test_write_goes_on_and_evaluates_each_window_once_for_all_sinks(
     refusing: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     calls = tmp_path / "calls"
-    late = tmp_path / "late"
-    metrics = tmp_path / "metrics"
     query = query_of(stream_of(refusing, tmp_path / "in", BATCHES), calls).where("total > 0")
     checkpoint = tmp_path / "check [point]"
-    sinks: dict[str, Any] = {"results": tmp_path / "results", "late_rows": late, "metrics": metrics}
+    sinks = {name: tmp_path / name for name in ("results", "late_rows", "metrics")}
     with caplog.at_level(logging.WARNING, "muntin.session"):
         query.write(checkpoint=checkpoint, **sinks, available_now=True).awaitTermination()
+
     assert totals(refusing.read.parquet(str(sinks["results"]))) == TOTALS
-    assert refusing.read.parquet(str(late)).count() == 1
-    assert refusing.read.parquet(str(metrics)).count() == len(BATCHES)
+    assert refusing.read.parquet(str(sinks["late_rows"])).count() == 1
+    assert refusing.read.parquet(str(sinks["metrics"])).count() == len(BATCHES)
     assert sorted(calls.read_text(encoding="utf-8").splitlines()) == ["[1.0]", "[2.0, 4.0]", "[3.0]", "[8.0]"]
     (message,) = [record.getMessage() for record in caplog.records if "persist" in record.getMessage()]
     assert message == (
@@ -91,7 +93,7 @@ def test_write_goes_on_and_evaluates_each_window_once_for_all_sinks(
 
 
 @pytest.mark.nightly
-def test_a_restart_goes_on_and_the_stored_micro_batch_is_no_part_of_the_checkpoint(
+def test_a_restart_goes_on_although_a_micro_batch_is_stored_in_the_folder_of_the_checkpoint(
     refusing: SparkSession, tmp_path: Path
 ) -> None:
     checkpoint = tmp_path / "checkpoint"
@@ -105,7 +107,7 @@ def test_a_restart_goes_on_and_the_stored_micro_batch_is_no_part_of_the_checkpoi
 
 
 @pytest.mark.nightly
-def test_a_stream_is_closed(refusing: SparkSession, tmp_path: Path) -> None:
+def test_a_stream_is_closed_in_a_session_that_refuses_to_persist(refusing: SparkSession, tmp_path: Path) -> None:
     query = query_of(stream_of(refusing, tmp_path / "in", BATCHES), tmp_path / "calls")
     places: dict[str, Any] = {"checkpoint": tmp_path / "checkpoint", "results": tmp_path / "results"}
     query.write(**places, available_now=True, on_end="close").awaitTermination()
@@ -148,7 +150,7 @@ def test_a_state_store_that_cannot_be_set_is_named_before_the_query_starts(
 
 
 @pytest.mark.nightly
-def test_settings_that_cannot_be_read_count_as_unset_and_the_state_store_as_one_that_will_do(
+def test_settings_that_cannot_be_read_count_as_unset_and_a_query_starts_all_the_same(
     refusing: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     stream = stream_of(refusing, tmp_path / "in", BATCHES)
@@ -156,14 +158,13 @@ def test_settings_that_cannot_be_read_count_as_unset_and_the_state_store_as_one_
     assert read_setting(refusing, "spark.muntin.preflight", "true") == "true"
     assert prepare_session(refusing) is refusing
     results = tmp_path / "results"
-    query_of(stream, tmp_path / "calls").write(
-        checkpoint=tmp_path / "checkpoint", results=results, available_now=True
-    ).awaitTermination()
+    query = query_of(stream, tmp_path / "calls")
+    query.write(checkpoint=tmp_path / "checkpoint", results=results, available_now=True).awaitTermination()
     monkeypatch.undo()
     assert totals(refusing.read.parquet(str(results))) == TOTALS
 
 
-def test_a_local_session_that_runs_is_returned(refusing: SparkSession) -> None:
+def test_a_session_that_runs_is_returned_although_it_refuses_settings(refusing: SparkSession) -> None:
     assert spark_session().sparkContext is refusing.sparkContext
 
 

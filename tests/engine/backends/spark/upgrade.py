@@ -24,6 +24,8 @@ from tests.modules.members import Members
 
 _THIS: Final = "tests.engine.backends.spark.upgrade"
 MOST_PYTHONS: Final = 5
+
+# A micro-batch for each Python: a row in each of twenty ticks, that lasts six ticks, with the next of four keys.
 BATCHES: Final = [
     pa.table(
         {
@@ -46,8 +48,10 @@ def main(pythons: list[str]) -> int:
             changes = continued["changed"] or "no change"
             print(f"{python}: Spark {continued['spark']}, {continued['states']} rows of state, {changes}")
         alone = printed_json(pythons[-1], _THIS, "run", str(Path(folder, "alone")), str(len(pythons)))
+
     is_same = continued["rows"] == alone["rows"] and continued["states"] == alone["states"]
-    print("the rows are those of the last one alone" if is_same else "the rows differ from those of the last one alone")
+    verdict = "are those" if is_same else "differ from those"
+    print(f"rows and state {verdict} of the last one alone")
     return not is_same
 
 

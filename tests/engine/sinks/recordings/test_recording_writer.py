@@ -1,4 +1,4 @@
-"""What ends a recording, and how it goes on: without Spark."""
+"""How a recording is written, ends and goes on, without Spark."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from tests.scenarios.query import Query
 from tests.scenarios.running import Mishaps
 from tests.scenarios.scenario import Scenario
 
+# Twelve micro-batches of one event each, of two keys by turns, three ticks apart.
 STREAM = Script()
 for number in range(12):
     STREAM = STREAM.point(number, number * 3, number, key="ab"[number % 2]).punctuate(number * 3).batch()
@@ -38,7 +39,9 @@ SCENARIO = Scenario(
 )
 
 
-def test_a_full_recording_ends_and_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_recording_that_has_reached_its_size_ends_with_a_warning_and_can_be_replayed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.WARNING, "muntin.recording"):
         run, recording = recorded(SCENARIO, "general", tmp_path / "r", most_bytes="6 KB")
     assert 0 < len(recording.batches) < 12
@@ -46,8 +49,9 @@ def test_a_full_recording_ends_and_says_so(tmp_path: Path, caplog: pytest.LogCap
     assert [record.message for record in caplog.records] == [
         f"the recording {tmp_path / 'r'} ends, and the query goes on: {recording.stopped}"
     ]
-    changes = list(chain.from_iterable(run.changes[: len(recording.batches)]))
-    recording.replay().check(changes=changes)
+    changes_of_recorded_batches = list(chain.from_iterable(run.changes[: len(recording.batches)]))
+    recording.replay().check(changes=changes_of_recorded_batches)
+
     run.start()
     assert "is full, and nothing is added to it" in caplog.text
     assert len(Recording(tmp_path / "r").batches) == len(recording.batches)
@@ -58,10 +62,14 @@ def test_a_recording_goes_on_after_a_gap_with_the_state_of_its_end(tmp_path: Pat
     batches = list(arrivals(SCENARIO))
     for arrival in batches[:3]:
         run.process(arrival)
+
+    # The recording stops, and the query goes on without it.
     (tmp_path / "r/stopped.json").write_text(json.dumps({"batch": 3, "reason": "a full disk", "is_full": False}))
     for arrival in batches[3:6]:
         run.process(arrival)
     assert Recording(tmp_path / "r").stopped == "a full disk"
+
+    # The query is started again.
     run.start()
     for arrival in batches[6:]:
         run.process(arrival)
@@ -73,9 +81,9 @@ def test_a_recording_goes_on_after_a_gap_with_the_state_of_its_end(tmp_path: Pat
     assert recording.evaluators == ("general",)
 
 
-def test_a_recording_of_another_time_is_refused(tmp_path: Path) -> None:
+def test_a_recording_that_is_ahead_of_its_checkpoint_is_refused(tmp_path: Path) -> None:
     run, _ = recorded(SCENARIO, "general", tmp_path / "r")
-    run._number = 3
+    run._number = 3  # as if the checkpoint was put back to this micro-batch
     with pytest.raises(RecordingError, match=r"has micro-batches up to 11, and the checkpoint up to 3"):
         run.start()
 
@@ -90,7 +98,7 @@ def test_a_folder_without_runs_or_of_another_format_is_no_recording(tmp_path: Pa
         Recording(tmp_path / "r")
 
 
-def test_the_rows_of_some_keys_are_recorded_and_those_of_no_key(tmp_path: Path) -> None:
+def test_a_recording_of_some_keys_has_their_rows_and_those_without_a_key(tmp_path: Path) -> None:
     run, recording = recorded(SCENARIO, "general", tmp_path / "r", keys=["a"])
     rows: list[dict[str, Any]] = []
     for batch in recording.batches:
@@ -98,6 +106,7 @@ def test_the_rows_of_some_keys_are_recorded_and_those_of_no_key(tmp_path: Path) 
             rows += part.rows.to_pylist()
     assert {row["k0"] for row in rows if row["change"] == "insert"} == {"a"}
     assert {row["change"] for row in rows} == {"insert", "punctuate"}
+
     changes_of_key = [row for row in chain.from_iterable(run.changes) if row["key"] == "a"]
     recording.replay().check(changes=changes_of_key)
 
@@ -114,15 +123,17 @@ def test_values_of_every_type_come_back_from_a_file(tmp_path: Path) -> None:
         "i5": pa.array([1, None], pa.date32()),
     }
     batch = pa.record_batch(columns)
-    file = tmp_path / "rows/00000000/0000-00003.parquet"
+    file = tmp_path / "rows/00000000/0000-00003.parquet"  # the last number is that of the partition
     rows = RecordedRows(file)
     rows.write(batch)
     rows.finish([], ["alarm"])
+
     part = read_part(file)
-    (again,) = part.batches()
-    assert again.schema.equals(batch.schema)
-    assert str(again.to_pylist()) == str(batch.to_pylist())  # NaN is not itself
-    assert (part.partition, part.report.signals) == (3, ("alarm",))
+    assert part.partition == 3
+    assert part.report.signals == ("alarm",)
+    (batch_of_file,) = part.batches()
+    assert batch_of_file.schema.equals(batch.schema)
+    assert str(batch_of_file.to_pylist()) == str(batch.to_pylist())  # as texts, since NaN does not equal itself
 
 
 def test_a_query_without_state_is_recorded_by_its_only_tasks(tmp_path: Path) -> None:
@@ -130,14 +141,16 @@ def test_a_query_without_state_is_recorded_by_its_only_tasks(tmp_path: Path) -> 
     task = task_of(Signs(), evaluator="stateless", is_point=True, plan={"window": Unwindowed()}, results=schema)
     writer = RecordingWriter(Recorder(tmp_path / "r"))
     writer.begin(RecordedQuery(task_to_data(task.plan, task), CELLS.empty_table), "", -1)
-    emitted = []
+    results_by_batch = []
     for number, values in enumerate([[3, -5, 0], [8]]):
         batches = [rows(start=list(range(len(values))), i0=values)]
         blobs = list(run_task(task, batches, writer.rows.of_task(number, 0)))
-        emitted.append([from_blob(blob.data).to_pylist() for blob in blobs if blob.data is not None])
         writer.commit(number, "id", [(blob.stream, blob.rows) for blob in blobs])
+        (results,) = [from_blob(blob.data).to_pylist() for blob in blobs if blob.data is not None]
+        results_by_batch.append(results)
+
     recording = Recording(tmp_path / "r", modules=[Signs])
-    assert [[batch.changes] for batch in recording.replay().batches] == emitted
+    assert [batch.changes for batch in recording.replay().batches] == results_by_batch
     assert recording.evaluators == ("stateless",)  # others wait for a watermark
     with pytest.raises(RecordingError, match="is of the stateless evaluator, so event_by_event cannot go on"):
         recording.replay("event_by_event")
@@ -151,8 +164,11 @@ def test_a_query_without_state_is_recorded_by_its_only_tasks(tmp_path: Path) -> 
         ({"path": "r", "most_bytes": "much"}, "is not a size"),
     ],
 )
-def test_a_recorder_that_says_nothing_is_refused(arguments: dict[str, Any], message: str) -> None:
+def test_a_recorder_with_an_argument_of_no_meaning_is_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(QueryError, match=message):
         Recorder(**arguments)
+
+
+def test_a_recorder_takes_sizes_as_text_and_keys_as_values_or_tuples() -> None:
     assert Recorder("r", most_bytes="1.5 MB").bytes_limit == 1_500_000
     assert Recorder("r", keys=["a", ("b", 2)]).key_tuples == (("a",), ("b", 2))

@@ -30,23 +30,30 @@ SCHEMA = pa.schema([("key", pa.string()), ("at", pa.int64()), ("x", pa.int64())]
 # batch 2                         11   16      closes [0, 10)
 # batch 3                                  21       30   closes [10, 20)
 BATCHES = [
+    # key, at, x: each payload is the time of its row
     table_of(SCHEMA, [("a", 1, 1), ("a", 2, 2)]),
     table_of(SCHEMA, [("a", 3, 3), ("b", 4, 4)]),
     table_of(SCHEMA, [("a", 11, 11), ("a", 16, 16)]),
     table_of(SCHEMA, [("a", 21, 21), ("b", 30, 30)]),
 ]
 CLOSED = [("a", 0, 6), ("b", 0, 4)]
+"""Key, start and total of the windows [0, 10), which batch 2 closes."""
 
 
 @dataclass
 class Story:
-    """A stream that grows, and what the queries over it put out."""
+    """A stream that grows, and what the queries over it put out.
+
+    Attributes:
+        output: Key, start of the window and total of each result, in the order in which they came.
+    """
 
     spark: SparkSession
     folder: Path
     output: list[tuple[str, int, Any]] = field(default_factory=list)
 
     def grown_to(self, batches: int) -> DataFrame:
+        """Return the stream when so many of its micro-batches have come."""
         write_batches(self.folder / "input", BATCHES[:batches])
         return read_stream(self.spark, self.folder / "input")
 
@@ -54,20 +61,21 @@ class Story:
     def checkpoint(self) -> Path:
         return self.folder / "checkpoint [a] 1%"
 
-    def take(self, rows: DataFrame, number: int) -> None:
+    def add_output(self, rows: DataFrame, number: int) -> None:
         del number
         self.output += [(row[0], row["window"]["start"], row[-1]) for row in rows.collect()]
 
     def write(self, query: Query) -> None:
-        query.write(checkpoint=self.checkpoint, results=self.take, available_now=True).awaitTermination()
+        """Run a query by `write` until its input is read."""
+        query.write(checkpoint=self.checkpoint, results=self.add_output, available_now=True).awaitTermination()
 
-    def stream(self, query: Query, checkpoint: Path) -> None:
-        """Run a query in Spark's own way."""
-        writer = query.results().writeStream.option("checkpointLocation", str(checkpoint)).foreachBatch(self.take)
-        writer.trigger(availableNow=True).start().awaitTermination()
+    def run_by_spark(self, query: Query, checkpoint: Path) -> None:
+        """Run the results of a query in Spark's own way, without `write`."""
+        writer = query.results().writeStream.option("checkpointLocation", str(checkpoint))
+        writer.foreachBatch(self.add_output).trigger(availableNow=True).start().awaitTermination()
 
-    def log(self, name: str) -> list[str]:
-        """The micro-batches in one of the logs of Spark."""
+    def batches_in_log(self, name: str) -> list[str]:
+        """Return the numbers of the micro-batches in one of the logs of Spark."""
         return sorted(file.name for file in (self.checkpoint / name).iterdir() if file.name.isdigit())
 
 
@@ -77,15 +85,16 @@ def story(spark: SparkSession, tmp_path: Path) -> Story:
 
 
 def totals(stream: DataFrame, cls: Any, *, window: Any = None, **options: Any) -> Query:
+    """Return the totals that a version of the module computes, in tumbling windows of 10 if no others are given."""
     keyed = events(stream, key="key", at="at", watermark=0, buckets=2)
     return keyed.window(window or tumbling(10), **options).aggregate(total=module(cls, "x"))
 
 
-def test_another_query_is_refused_before_anything_is_read_and_a_newer_version_goes_on(story: Story) -> None:
-    """A version that fails in its first micro-batch can be taken back, and one that went on cannot."""
+def test_another_query_is_refused_before_spark_plans_a_micro_batch(story: Story) -> None:
     story.write(totals(story.grown_to(1), First))
-    offsets = story.log("offsets")
-    commits = story.log("commits")
+    planned = story.batches_in_log("offsets")
+    committed = story.batches_in_log("commits")
+
     stream = story.grown_to(2)
     refused_queries = (
         (totals(stream, First, window=hopping(20, 5)), Difference("window", "tumbling(10)", "hopping(20, 5)")),
@@ -97,42 +106,48 @@ def test_another_query_is_refused_before_anything_is_read_and_a_newer_version_go
             story.write(refused_query)
         assert caught.value.differences == (difference,)
         assert caught.value.checkpoint == str(story.checkpoint)
-    assert story.log("offsets") == offsets
-    assert story.log("commits") == commits
+
+    assert story.batches_in_log("offsets") == planned
+    assert story.batches_in_log("commits") == committed
+
+
+def test_a_version_that_fails_in_its_first_micro_batch_can_be_taken_back_and_one_that_went_on_cannot(
+    story: Story,
+) -> None:
+    story.write(totals(story.grown_to(1), First))
+
     with pytest.raises(StreamingQueryException) as failed:
-        story.write(totals(stream, Broken))
+        story.write(totals(story.grown_to(2), Broken))
     assert "test.total 3.0 failed in upgrade_state: ValueError: version 1.0 is unknown" in root_cause(failed.value)
     assert story.output == []
     story.write(totals(story.grown_to(3), First))
     assert sorted(story.output) == CLOSED
+
     story.write(totals(story.grown_to(4), Second))
     assert sorted(story.output) == sorted([*CLOSED, ("a", 10, 27), ("a", 20, 21)])
     with pytest.raises(StateMismatchError, match=r"test.total 1.0 is older than 2.0"):
         story.write(totals(story.grown_to(4), First))
 
 
-def chained(stream: DataFrame, inner: Any, size: int) -> Query:
-    """Return a query over the results of another one."""
-    first = totals(stream, First, window=inner)
-    return first.as_events(key="key", buckets=2).window(tumbling(size)).aggregate(total=module(First, "total"))
+def chained(stream: DataFrame, *, inner: int, outer: int) -> Query:
+    """Return the totals, in tumbling windows of size `outer`, of the totals in tumbling windows of size `inner`."""
+    inner_totals = totals(stream, First, window=tumbling(inner)).as_events(key="key", buckets=2)
+    return inner_totals.window(tumbling(outer)).aggregate(total=module(First, "total"))
 
 
 @pytest.mark.nightly
 def test_each_side_of_a_join_of_results_has_the_state_of_its_own_query(story: Story) -> None:
-    def joined(left: int, right: int) -> Query:
+    def joined(*, left: int, right: int) -> Query:
+        """Return totals in windows of size `left`, joined with those in windows of size `right` over fives."""
         stream = story.grown_to(1)
-        known, other = (
-            totals(stream, First, window=tumbling(size)).as_events(key="key", buckets=2) for size in (left, 5)
-        )
-        longer = other.window(tumbling(right)).aggregate(total=module(First, "total"))
-        return known.join(
-            longer.as_events(key="key", buckets=2), left_columns={"n": "total"}, right_columns={"m": "total"}
-        )
+        left_totals = totals(stream, First, window=tumbling(left)).as_events(key="key", buckets=2)
+        right_totals = chained(stream, inner=5, outer=right).as_events(key="key", buckets=2)
+        return left_totals.join(right_totals, left_columns={"n": "total"}, right_columns={"m": "total"})
 
-    story.stream(joined(10, 20), story.checkpoint)
-    joined(10, 20).check(story.checkpoint)
+    story.run_by_spark(joined(left=10, right=20), story.checkpoint)
+    joined(left=10, right=20).check(story.checkpoint)
     with pytest.raises(StateMismatchError) as caught:
-        joined(30, 40).check(story.checkpoint)
+        joined(left=30, right=40).check(story.checkpoint)
     assert caught.value.differences == (
         Difference("window of query 2 of 4", "tumbling(20)", "tumbling(40)"),
         Difference("window of query 3 of 4", "tumbling(10)", "tumbling(30)"),
@@ -141,60 +156,64 @@ def test_each_side_of_a_join_of_results_has_the_state_of_its_own_query(story: St
 
 @pytest.mark.nightly
 def test_every_query_of_a_chain_is_checked(story: Story) -> None:
-    story.write(chained(story.grown_to(1), tumbling(10), 100))
-    refused: Sequence[tuple[Query, str]] = (
-        (chained(story.grown_to(3), tumbling(10), 200), "window of query 2 of 2"),
-        (chained(story.grown_to(3), tumbling(20), 100), "window of query 1 of 2"),
+    story.write(chained(story.grown_to(1), inner=10, outer=100))
+    refused_queries: Sequence[tuple[Query, str]] = (
+        (chained(story.grown_to(3), inner=10, outer=200), "window of query 2 of 2"),
+        (chained(story.grown_to(3), inner=20, outer=100), "window of query 1 of 2"),
         (totals(story.grown_to(3), First), "queries one after the other"),
     )
-    for query, subject in refused:
+    for query, subject in refused_queries:
         with pytest.raises(StateMismatchError) as caught:
             query.check(story.checkpoint)
         assert [part.subject for part in caught.value.differences] == [subject]
-    chained(story.grown_to(2), tumbling(10), 100).check(story.checkpoint)
+    chained(story.grown_to(2), inner=10, outer=100).check(story.checkpoint)
 
 
 @pytest.mark.nightly
-def test_a_checkpoint_that_spark_started_can_be_checked_too(story: Story) -> None:
-    plain = story.folder / "plain"
-    story.stream(chained(story.grown_to(1), tumbling(10), 100), plain)
-    chained(story.grown_to(1), tumbling(10), 100).check(plain)
-    grown_query = chained(story.grown_to(2), tumbling(20), 100)
+def test_another_query_on_a_checkpoint_of_writestream_is_refused_by_a_check_and_by_its_start(story: Story) -> None:
+    query = chained(story.grown_to(1), inner=10, outer=100)
+    story.run_by_spark(query, story.checkpoint)
+    query.check(story.checkpoint)
+
+    other_query = chained(story.grown_to(2), inner=20, outer=100)
     with pytest.raises(StateMismatchError) as caught:
-        grown_query.check(plain)
+        other_query.check(story.checkpoint)
     assert caught.value.differences == (Difference("window of query 1 of 2", "tumbling(10)", "tumbling(20)"),)
-    before = list(story.output)
+
+    output = list(story.output)
     with pytest.raises(StreamingQueryException) as failed:
-        story.stream(grown_query, plain)
+        story.run_by_spark(other_query, story.checkpoint)
     assert "window: the checkpoint has tumbling(10), the query has tumbling(20)" in root_cause(failed.value)
-    assert story.output == before
+    assert story.output == output
 
 
-def test_a_checkpoint_without_any_micro_batch_belongs_to_nobody(story: Story) -> None:
+def test_a_checkpoint_without_any_micro_batch_suits_every_query(story: Story) -> None:
     totals(story.grown_to(1), First).check(story.folder / "nothing is here")
 
 
 @pytest.mark.nightly
-def test_a_query_that_spark_does_not_start_leaves_no_trace(story: Story) -> None:
-    """The one that runs goes on, and the checkpoint stays its own."""
+def test_a_query_that_spark_refuses_to_start_beside_a_running_one_leaves_no_trace_in_the_checkpoint(
+    story: Story,
+) -> None:
     stream = story.grown_to(1)
-    running = totals(stream, First).write(checkpoint=story.checkpoint, results=story.take, every="1 s")
+    running = totals(stream, First).write(checkpoint=story.checkpoint, results=story.add_output, every="1 s")
     try:
         running.processAllAvailable()
         refused = pytest.raises(Py4JJavaError, match="another query with same id is already active")
         with setting(story.spark, "spark.sql.streaming.stopActiveRunOnRestart", "false"), refused:
-            totals(stream, Second).write(checkpoint=story.checkpoint, results=story.take, every="1 s")
+            totals(stream, Second).write(checkpoint=story.checkpoint, results=story.add_output, every="1 s")
         story.grown_to(2)
         running.processAllAvailable()
     finally:
         running.stop()
-    totals(stream, First).check(story.checkpoint)
+
+    totals(stream, First).check(story.checkpoint)  # version 1.0 would be refused if 2.0 had left its name
     story.write(totals(story.grown_to(3), First))
     assert sorted(story.output) == CLOSED
 
 
 @pytest.mark.nightly
-def test_a_damaged_record_is_named_and_the_state_itself_still_says_what_it_is(story: Story) -> None:
+def test_a_damaged_record_of_the_query_is_named(story: Story) -> None:
     query = totals(story.grown_to(1), First)
     story.write(query)
     (record,) = (story.checkpoint / "muntin" / "0").glob("part-*")
@@ -206,18 +225,28 @@ def test_a_damaged_record_is_named_and_the_state_itself_still_says_what_it_is(st
         with pytest.raises(StateError, match=r"muntin/0 is damaged: .*\n  expected: .*\n  delete the folder") as caught:
             query.check(story.checkpoint)
         assert caught.value.__cause__ is not None
+
     record.write_bytes(sound)
     # Hadoop allocates as many bytes as the header says that each checksum covers, so only the checksum may be wrong.
     checksum.write_bytes(b"crc\x00" + (512).to_bytes(4) + b"not!")
     with pytest.raises(StateError, match=r"muntin/0 is damaged: "):
         query.check(story.checkpoint)
 
+
+@pytest.mark.nightly
+def test_a_checkpoint_without_its_record_is_checked_by_what_the_state_says_and_goes_on(story: Story) -> None:
+    story.write(totals(story.grown_to(1), First))
     shutil.rmtree(story.checkpoint / "muntin")
     with pytest.raises(StateMismatchError, match=r"the checkpoint has tumbling\(10\), the query has tumbling\(20\)"):
         totals(story.grown_to(1), First, window=tumbling(20)).check(story.checkpoint)
     story.write(totals(story.grown_to(3), First))
     assert sorted(story.output) == CLOSED
 
+
+@pytest.mark.nightly
+def test_metadata_of_spark_that_is_cut_short_is_named(story: Story) -> None:
+    query = totals(story.grown_to(1), First)
+    story.write(query)
     metadata = story.checkpoint / "metadata"
     metadata.with_name(".metadata.crc").unlink(missing_ok=True)
     metadata.write_bytes(metadata.read_bytes()[:-9])
@@ -225,59 +254,86 @@ def test_a_damaged_record_is_named_and_the_state_itself_still_says_what_it_is(st
         story.write(query)
 
 
-class Summed(First):
-    """What `First` is, written otherwise."""
+class OtherCode(First):
+    """A module of the same version as `First`, with other code."""
 
     def compute_result(self, state: Any) -> int:
         return -super().compute_result(state)
 
 
-class Strict(Summed):
+class OtherCodeRefused(OtherCode):
     requires_same_code = True
 
 
-def doubled(version: str, factor: int, **options: Any) -> Any:
+def rides_double(*, version: str = "1.0.0", factor: int = 2, **options: Any) -> Any:
+    """Return a version of the function `rides.double`; with another factor it has other code."""
+
     def double(x: int) -> int:
         return factor * x
 
     return function("rides.double", version=version, **options)(double)
 
 
+def doubled_totals(story: Story, cls: Any, *, batches: int, double: Any = None) -> Query:
+    """Return a query that calls `rides.double`, in two places, before a module."""
+    functions(story.spark, double or rides_double())
+    stream = events(story.grown_to(batches), key="key", at="at", watermark=0, buckets=2)
+    doubled_rides = stream.with_columns(twice="rides_double(x)").where("rides_double(x) > 0")
+    return doubled_rides.window(tumbling(10)).aggregate(total=module(cls, "twice"))
+
+
+def checkpoint_lines(query: Query, checkpoint: Path) -> list[str]:
+    """Return the lines that the text of a plan has more if a checkpoint is named."""
+    plan_lines = query.plan_text(checkpoint=checkpoint).splitlines()
+    return [line.strip() for line in plan_lines[len(query.plan_text().splitlines()) :]]
+
+
 @pytest.mark.nightly
-def test_other_code_of_one_version_is_told_and_another_version_of_a_function_refused(
+def test_other_code_of_the_same_version_is_warned_of_once_and_shown_beside_the_plan(
     story: Story, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def query(cls: Any, of: Any, batches: int) -> Query:
-        functions(story.spark, of)
-        stream = events(story.grown_to(batches), key="key", at="at", watermark=0, buckets=2)
-        doubled_rides = stream.with_columns(twice="rides_double(x)").where("rides_double(x) > 0")
-        return doubled_rides.window(tumbling(10)).aggregate(total=module(cls, "twice"))
-
-    def lines(query: Query) -> list[str]:
-        plan_lines = query.plan_text(checkpoint=story.checkpoint).splitlines()
-        return [line.strip() for line in plan_lines[len(query.plan_text().splitlines()) :]]
-
-    rides_double = doubled("1.0.0", 2)
-    story.write(query(First, rides_double, 1))
+    first_query = doubled_totals(story, First, batches=1)
+    story.write(first_query)
     assert not caplog.messages
-    assert lines(query(First, rides_double, 1)) == [
+    assert checkpoint_lines(first_query, story.checkpoint) == [
         "checkpoint  the query can go on with it, and is what it began with"
     ]
-    changed = query(Summed, rides_double, 2)
-    (of_module,) = (line for line in lines(changed) if "goes on" in line)
-    assert "test.total 1.0 goes on with what other code of the same version wrote: code-" in of_module
-    story.write(changed)
+
+    changed_query = doubled_totals(story, OtherCode, batches=2)
+    (module_line,) = (line for line in checkpoint_lines(changed_query, story.checkpoint) if "goes on" in line)
+    assert "test.total 1.0 goes on with what other code of the same version wrote: code-" in module_line
+    story.write(changed_query)
     assert [message.partition(":")[0] for message in caplog.messages] == [
         "test.total 1.0 goes on with what other code of the same version wrote"
     ]
-    assert lines(query(Summed, rides_double, 2))[0] == of_module, "it still says what the checkpoint began with"
-    assert lines(query(First, rides_double, 2))[0].endswith("and is what it began with")
-    refusing = lines(query(Strict, rides_double, 2))
-    assert "belongs to another query" in refusing[0]
-    assert refusing[1].startswith("code: the checkpoint has test.total code-")
+
+    # The checkpoint still says what it began with.
+    assert checkpoint_lines(doubled_totals(story, OtherCode, batches=2), story.checkpoint)[0] == module_line
+    line_of_first, *_ = checkpoint_lines(doubled_totals(story, First, batches=2), story.checkpoint)
+    assert line_of_first.endswith("and is what it began with")
+
+
+@pytest.mark.nightly
+def test_other_code_of_the_same_version_is_refused_where_the_module_requires_the_same(story: Story) -> None:
+    story.write(doubled_totals(story, First, batches=1))
+    refused_query = doubled_totals(story, OtherCodeRefused, batches=2)
+    verdict, difference, *_ = checkpoint_lines(refused_query, story.checkpoint)
+    assert "belongs to another query" in verdict
+    assert difference.startswith("code: the checkpoint has test.total code-")
     with pytest.raises(StateMismatchError, match=r"test.total requires the same code: give it a new version"):
-        query(Strict, rides_double, 2).check(story.checkpoint)
+        refused_query.check(story.checkpoint)
+
+
+@pytest.mark.nightly
+def test_another_version_of_a_function_is_refused_unless_it_continues_the_stored_one(story: Story) -> None:
+    story.write(doubled_totals(story, First, batches=1))
+
+    def query_with(double: Any) -> Query:
+        return doubled_totals(story, First, batches=2, double=double)
+
     with pytest.raises(StateMismatchError, match=r"has rides.double 1.0.0, the query has rides.double 2.0.0"):
-        query(First, doubled("2.0.0", 3), 2).check(story.checkpoint)
-    query(First, doubled("2.0.0", 3, continues_since="1.0.0"), 2).check(story.checkpoint)
-    assert "rides.double 1.0.0 goes on with what other code" in lines(query(First, doubled("1.0.0", 3), 2))[0]
+        query_with(rides_double(version="2.0.0", factor=3)).check(story.checkpoint)
+    query_with(rides_double(version="2.0.0", factor=3, continues_since="1.0.0")).check(story.checkpoint)
+
+    same_version_line, *_ = checkpoint_lines(query_with(rides_double(version="1.0.0", factor=3)), story.checkpoint)
+    assert "rides.double 1.0.0 goes on with what other code" in same_version_line

@@ -17,13 +17,14 @@ pytestmark = pytest.mark.nightly
 
 
 def batch(*rows: tuple[int, float]) -> pa.Table:
+    """Return a micro-batch of times and payloads."""
     return pa.table({"at": pa.array([at for at, _ in rows], pa.int64()), "x": [x for _, x in rows]})
 
 
 def test_a_query_restarts_is_checked_and_ends_with_a_checkpoint_that_has_a_url(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """at:  3 7 | 12   with windows of 10, and a delay of 2: the second file closes the first window."""
+    """The second micro-batch, whose last row is at 12, closes the window [0, 10)."""
     (tmp_path / "far").mkdir()
     jvm = spark.sparkContext._jsc.hadoopConfiguration()
     jvm.set("fs.viewfs.mounttable.far.link./data", f"file://{tmp_path}/far")
@@ -32,23 +33,23 @@ def test_a_query_restarts_is_checked_and_ends_with_a_checkpoint_that_has_a_url(
     results = MemorySink()
     batches = [batch((3, 1.0)), batch((7, 2.0), (12, 4.0))]
 
-    def sums(name: str) -> Query:
+    def query_with(name: str) -> Query:
         stream = events(read_stream(spark, folder), at="at", watermark=2).window(tumbling(10))
         return stream.aggregate(y=module(name, "x"))
 
     for batch_count in (1, 2):
         write_batches(folder, batches[:batch_count])
-        sums("stats.sum").write(checkpoint=checkpoint, results=results, available_now=True).awaitTermination()
-    assert [row["y"] for row in results.rows] == [3.0]
+        query_with("stats.sum").write(checkpoint=checkpoint, results=results, available_now=True).awaitTermination()
+    assert [row["y"] for row in results.rows] == [1.0 + 2.0]
     assert len(set(results.runs)) == 1, "the same query, twice"
 
-    assert sums("stats.sum").check(checkpoint) == []
+    assert query_with("stats.sum").check(checkpoint) == []
     with pytest.raises(StateMismatchError, match=r"the checkpoint has stats\.sum"):
-        sums("stats.max").check(checkpoint)
+        query_with("stats.max").check(checkpoint)
 
-    ending = sums("stats.sum").write(checkpoint=checkpoint, results=results, available_now=True, on_end="close")
+    ending = query_with("stats.sum").write(checkpoint=checkpoint, results=results, available_now=True, on_end="close")
     ending.awaitTermination()
-    assert [row["y"] for row in results.rows] == [3.0, 4.0]
+    assert [row["y"] for row in results.rows] == [1.0 + 2.0, 4.0]
     with pytest.raises(StateError, match=r"viewfs://far/data/checkpoint is closed"):
-        sums("stats.sum").write(checkpoint=checkpoint, results=results, available_now=True)
+        query_with("stats.sum").write(checkpoint=checkpoint, results=results, available_now=True)
     assert (tmp_path / "far/checkpoint/commits/1").exists(), "it is where the URL leads"

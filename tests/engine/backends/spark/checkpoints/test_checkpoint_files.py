@@ -28,6 +28,7 @@ KEYS: Final = [f"key {number}" for number in range(6)]
 
 
 def batches(count: int) -> list[pa.Table]:
+    """Return micro-batches with a row of each key, each ten ticks after the one before."""
     tables: list[pa.Table] = []
     for number in range(count):
         times = [10 * number + tick for tick in range(6)]
@@ -42,9 +43,9 @@ def query(spark: SparkSession, stream: Path) -> Query:
 
 @dataclass
 class Place:
-    """A query that has run four micro-batches, with another one to come, and a copy of what it left.
+    """A query that has run micro-batches 0 to 3, with another one to come, and a copy of what it left.
 
-    A checkpoint holds its own path, so a copy is put back where it was made.
+    A checkpoint holds its own path, so the copy is put back where it was made.
     """
 
     spark: SparkSession
@@ -59,10 +60,11 @@ class Place:
         return query(self.spark, self.folder / "stream")
 
     def run(self) -> None:
+        """Run the query until its input is read."""
         results = self.folder / "now" / "results"
         self.query.write(checkpoint=self.checkpoint, results=results, available_now=True).awaitTermination()
 
-    def keep(self) -> None:
+    def make_copy(self) -> None:
         shutil.copytree(self.folder / "now", self.folder / "copy")
 
     def put_back(self) -> None:
@@ -70,7 +72,7 @@ class Place:
         shutil.copytree(self.folder / "copy", self.folder / "now")
 
     def file(self, pattern: str) -> Path:
-        """The newest file that a pattern matches."""
+        """Return the newest file that a pattern matches."""
         return max(self.checkpoint.glob(pattern), key=lambda file: file.stat().st_mtime_ns)
 
 
@@ -80,7 +82,7 @@ def place(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
     with setting(spark, "spark.sql.shuffle.partitions", "2"):
         write_batches(place.folder / "stream", batches(4))
         place.run()
-        place.keep()
+        place.make_copy()
         write_batches(place.folder / "stream", batches(5))
         yield place
 
@@ -103,13 +105,13 @@ def removed(file: Path) -> None:
     file.unlink()
 
 
-WRONG: Final[dict[Callable[[Path], None], str]] = {
+WHAT_IS_WRONG: Final[dict[Callable[[Path], None], str]] = {
     truncated: r"cut short|is damaged: |bytes, and had [\d,]+|another input than",
     emptied: r"is empty|is damaged: |has 0 bytes, and had [\d,]+|another input than",
     flipped: r"is changed|checksum mismatch|is damaged: |cut short or changed|another input than",
     removed: r"is gone",
 }
-"""What is said of a file after each damage."""
+"""What an error says of a file after each damage, as a pattern."""
 
 LOGS: Final = ("metadata", "offsets/3", "offsets/2", "commits/3", "sources/0/2", "sources/0/3", "muntin/0/part-*")
 OPERATOR_METADATA: Final = "state/0/_metadata/v2/0"
@@ -121,7 +123,10 @@ STATE: Final = (
     "state/0/1/3.changelog",
     "state/0/1/4.changelog",
 )
-"""A file of each kind that a start needs; of logs the newest, and one before it."""
+"""With the logs, a file of each kind that a start needs; of logs and changelogs the newest, and one before it.
+
+The last micro-batch, 3, has written `4.changelog`.
+"""
 
 HARMLESS: Final = (
     ("commits/3", removed),  # the micro-batch comes again
@@ -132,17 +137,17 @@ HARMLESS: Final = (
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("pattern", [*LOGS, *STATE])
 def test_a_damaged_file_is_named_with_what_is_wrong_and_the_way_on(place: Place, pattern: str) -> None:
-    for damage, wrong in WRONG.items():
+    for damage, what_is_wrong in WHAT_IS_WRONG.items():
         # A flipped bit in the text of a log, or in a path in it, can only be told by the checksum beside it.
         keeps_checksum = damage is flipped and pattern in (*LOGS, OPERATOR_METADATA)
-        file = damaged(place, pattern, damage, keeps_checksum=keeps_checksum)
+        file = restore_and_damage(place, pattern, damage, keeps_checksum=keeps_checksum)
         if (pattern, damage) in HARMLESS:
             place.run()
             continue
-        message = refusal(place)
+        message = error_of_run(place)
         name = file.relative_to(place.checkpoint).as_posix()
         case = f"{damage.__name__} {name}: {message}"
-        assert re.search(wrong, message), case
+        assert re.search(what_is_wrong, message), case
         assert is_named(file, place, message), case
         assert re.search(r"put back|restore|delete the folder", message), case
         assert "died" not in message, case
@@ -159,17 +164,17 @@ def test_a_description_of_the_state_that_ends_after_its_version_is_named(place: 
     assert f"{OPERATOR_METADATA} is cut short or changed: it does not say" in refusal(place)
 
 
-def test_a_commit_that_is_gone_and_whose_checksum_is_not_is_named_before_the_micro_batch_comes_again(
+def test_a_commit_that_is_gone_without_its_checksum_is_named_and_without_both_the_micro_batch_comes_again(
     place: Place,
 ) -> None:
-    file = damaged(place, "commits/3", removed, keeps_checksum=True)
-    assert re.search(r"commits/3 is gone, and its checksum .*/commits/\.3\.crc is there", refusal(place))
+    file = restore_and_damage(place, "commits/3", removed, keeps_checksum=True)
+    assert re.search(r"commits/3 is gone, and its checksum .*/commits/\.3\.crc is there", error_of_run(place))
     file.with_name(".3.crc").unlink()
     place.run()
 
 
 def test_a_checkpoint_that_is_checked_is_refused_in_the_same_words(place: Place) -> None:
-    file = damaged(place, "state/0/1/4.changelog", truncated)
+    file = restore_and_damage(place, "state/0/1/4.changelog", truncated)
     with pytest.raises(
         StateError, match=rf"is damaged\n  {file.relative_to(place.checkpoint)} is cut short\n  expected:"
     ):
@@ -185,13 +190,15 @@ def test_a_truncated_changelog_is_no_dead_worker_where_a_worker_was_ended_before
 ) -> None:
     """Spark ends the workers of tasks that it cancels; they are not why the state cannot be read."""
     monkeypatch.setattr(failures, "last_death", lambda: "a worker (process 1) died while or after stats.sum 0.1.0 ran")
-    damaged(place, "state/0/1/4.changelog", truncated)
-    message = refusal(place)
+    restore_and_damage(place, "state/0/1/4.changelog", truncated)
+    message = error_of_run(place)
     assert "state/0/1/4.changelog is cut short" in message
     assert "died" not in message
 
 
-def damaged(place: Place, pattern: str, damage: Callable[[Path], None], *, keeps_checksum: bool = False) -> Path:
+def restore_and_damage(
+    place: Place, pattern: str, damage: Callable[[Path], None], *, keeps_checksum: bool = False
+) -> Path:
     """Put the checkpoint back, damage the newest file that a pattern matches, and return it."""
     place.put_back()
     file = place.file(pattern)
@@ -201,14 +208,15 @@ def damaged(place: Place, pattern: str, damage: Callable[[Path], None], *, keeps
     return file
 
 
-def refusal(place: Place) -> str:
+def error_of_run(place: Place) -> str:
+    """Run the query, which must fail, and return the root cause."""
     with pytest.raises((MuntinError, PySparkException, Py4JError)) as refused:
         place.run()
     return root_cause(refused.value)
 
 
 def is_named(file: Path, place: Place, message: str) -> bool:
-    """True if a message names a file: by its path, by the folder of a record in `muntin`, or by its archive."""
+    """Return whether a message names a file: by its path, by the folder of a record in `muntin`, or by its archive."""
     name = file.relative_to(place.checkpoint).as_posix()
     names = [name]
     if name.startswith("muntin/"):
@@ -221,7 +229,10 @@ def is_named(file: Path, place: Place, message: str) -> bool:
 
 
 def test_a_checkpoint_of_a_stream_that_is_read_twice_is_whole(spark: SparkSession, tmp_path: Path) -> None:
-    """Spark plans a line for each place where a stream is read, and numbers the streams themselves."""
+    """The rides are read on both sides of the join.
+
+    Spark plans a line for each place where a stream is read, and numbers the streams themselves.
+    """
     for name, count in (("rides", 4), ("beats", 4), ("other_beats", 2)):
         write_batches(tmp_path / name, batches(count))
     rides = read_stream(spark, tmp_path / "rides")
@@ -234,6 +245,8 @@ def test_a_checkpoint_of_a_stream_that_is_read_twice_is_whole(spark: SparkSessio
     checkpoint = tmp_path / "checkpoint"
     joined.write(checkpoint=checkpoint, results=tmp_path / "results", available_now=True).awaitTermination()
     assert joined.check(checkpoint) == []
+
+    # Stream 2 is the last one: without its files the check finds a gap, so it does look at each of them.
     shutil.rmtree(checkpoint / "sources" / "2")
     (checkpoint / "sources" / "2").mkdir()
     with pytest.raises(StateError, match=r"sources/2/0 is gone: it says which files were read"):

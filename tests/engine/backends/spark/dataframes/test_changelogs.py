@@ -41,6 +41,7 @@ Row: TypeAlias = tuple[Any, ...]
 
 
 def row(key: str | None, batch: int, change: Change) -> dict[str, Any]:
+    """Return a change as a row of `SCHEMA`; its window is the one of ten ticks in which its event starts."""
     window_start = change.event.start // 10 * 10
     return {"window": {"start": window_start, "end": window_start + 10}, **row_of(key, batch, change)}
 
@@ -84,7 +85,7 @@ def test_a_fold_is_the_history_that_the_changes_mean(
         for _, start, end, value in live_rows(fold_changes(changes)):
             expected[str((key, start, end, value))] += 1
     assert folded_rows == expected
-    assert expected.total() > 20
+    assert expected.total() > 20  # else few changes would have been compared
 
 
 def test_net_changes_of_each_micro_batch_keep_a_keyed_table_up_to_date(
@@ -92,37 +93,45 @@ def test_net_changes_of_each_micro_batch_keep_a_keyed_table_up_to_date(
 ) -> None:
     nets = net_changes(changelog, key=["batch", "key"])
     assert nets.columns == ["batch", "key", "window", "lifetime", "change", "event_id", "value"]
-
-    table: dict[tuple[str | None, int], Row] = {}
     rows = collect(nets)
-    on_driver = net_changes_on_driver(changelog.toArrow(), ["batch", "key", "event_id"])
-    assert on_driver.column_names == nets.columns
-    assert sorted(map(str, on_driver.to_pylist())) == sorted(map(str, nets.toArrow().to_pylist()))
+    assert {net_change["change"] for net_change in rows} == {"upsert", "delete"}
 
+    # There is one net change of an event in a micro-batch, where it may have had several changes.
+    names = {(net_change["batch"], net_change["key"], net_change["event_id"]) for net_change in rows}
+    assert len(names) == len(rows) < changelog.count()
+
+    # Apply them to a table by key and id, micro-batch by micro-batch.
+    table: dict[tuple[str | None, int], Row] = {}
     for net_change in sorted(rows, key=lambda net_change: net_change["batch"]):
         name = (net_change["key"], net_change["event_id"])
         if net_change["change"] == "delete":
             del table[name]
         else:
             table[name] = (net_change["event_id"], *net_change["lifetime"].values(), net_change["value"])
-    assert {net_change["change"] for net_change in rows} == {"upsert", "delete"}
-    names = {(net_change["batch"], net_change["key"], net_change["event_id"]) for net_change in rows}
-    assert len(names) == len(rows) < changelog.count()
+
     for key, changes in histories.items():
         table_rows = sorted(row for (row_key, _), row in table.items() if row_key == key)
         assert table_rows == live_rows(fold_changes(changes))
 
 
+def test_net_changes_on_the_driver_are_those_that_spark_computes(changelog: DataFrame) -> None:
+    by_spark = net_changes(changelog, key=["batch", "key"])
+    on_driver = net_changes_on_driver(changelog.toArrow(), ["batch", "key", "event_id"])
+    assert on_driver.column_names == by_spark.columns
+    assert sorted(map(str, on_driver.to_pylist())) == sorted(map(str, by_spark.toArrow().to_pylist()))
+
+
 def test_a_changelog_without_revisions_needs_no_lifetimes(changelog: DataFrame) -> None:
     revised = changelog.where("change = 'revise'").select("key", "event_id")
-    plain = changelog.join(revised, ["key", "event_id"], "left_anti").where("key is not null")
-    plain = plain.select("change", "event_id", "key", "value")
-    table = fold(plain, key="key")
+    unrevised = changelog.join(revised, ["key", "event_id"], "left_anti").where("key is not null")
+    without_lifetimes = unrevised.select("change", "event_id", "key", "value")
+    table = fold(without_lifetimes, key="key")
     assert table.columns == ["key", "value"]
 
-    retracted_names = {(row.key, row.event_id) for row in plain.where("change = 'retract'").collect()}
+    # What is left of such a changelog: the inserted rows that were not retracted.
+    retracted_names = {(row.key, row.event_id) for row in without_lifetimes.where("change = 'retract'").collect()}
     expected: list[tuple[Any, ...]] = []
-    for row in plain.where("change = 'insert'").collect():
+    for row in without_lifetimes.where("change = 'insert'").collect():
         if (row.key, row.event_id) not in retracted_names:
             expected.append((row.key, row.value))
     assert sorted((row.key, row.value) for row in table.collect()) == sorted(expected)
@@ -130,27 +139,29 @@ def test_a_changelog_without_revisions_needs_no_lifetimes(changelog: DataFrame) 
     assert expected
 
 
-def test_rows_that_are_no_changes_of_a_result_do_not_count(spark: SparkSession) -> None:
+def test_a_fold_leaves_out_rows_that_are_no_changes_of_a_result(spark: SparkSession) -> None:
     rows = spark.createDataFrame([("insert", 1, 5), ("punctuate", None, None)], "change string, event_id long, n int")
     assert fold(rows, key=()).collect() == [(5,)]
 
 
 def test_a_changelog_without_key_columns_is_refused(changelog: DataFrame) -> None:
-    for use in (fold, net_changes):
+    for function in (fold, net_changes):
         with pytest.raises(QueryError, match=r"does not say what its key columns are.*\n.*\n  .*as in key='station'"):
-            use(changelog)
+            function(changelog)
 
 
-# watermark                     10
-# 1    0 ---- 9                 |
-# 2    0 -------------- 10      |        may get another end, as it has not ended before the watermark
-# 3    0 --------------------------->    the same
-# 4                             10 -- 12 may still be taken away
 def test_a_row_is_final_where_no_later_change_can_reach_it(spark: SparkSession) -> None:
-    rows = [(1, 0, 9), (2, 0, 10), (3, 0, None), (4, 10, 12)]
-    ticks = spark.createDataFrame(
-        [(n, (start, end)) for n, start, end in rows], "n int, lifetime struct<start: long, end: long>"
-    )
+    """
+    watermark              10
+    1    0 ---- 9          |
+    2    0 --------------- 10       may get another end, as it has not ended before the watermark
+    3    0 -------------------->    the same
+    4                      10 -- 12 may still be taken away
+    """
+    rows = [(1, (0, 9)), (2, (0, 10)), (3, (0, None)), (4, (10, 12))]
+    ticks = spark.createDataFrame(rows, "n int, lifetime struct<start: long, end: long>")
+
+    # The same rows with bounds of other types.
     micros = "named_struct('start', timestamp_micros({0}.start), 'end', timestamp_micros({0}.end)) AS {0}"
     times = ticks.selectExpr("n", micros.format("lifetime"))
     zoneless_times = times.selectExpr(
@@ -162,16 +173,18 @@ def test_a_row_is_final_where_no_later_change_can_reach_it(spark: SparkSession) 
     decimals = ticks.selectExpr("n", f"struct({bounds}) AS lifetime")
 
     def final_numbers(table: DataFrame, watermark: int | None, *, is_revisable: bool) -> set[int]:
+        """Return the numbers of the rows that are final; if they are revisable, a row may get another end."""
         return {row.n for row in settled(table, watermark, is_revisable=is_revisable).collect()}
 
     for table in (ticks, times, zoneless_times, windows, decimals):
         assert final_numbers(table, 10, is_revisable=True) == {1}
         assert final_numbers(table, 10, is_revisable=False) == {1, 2, 3}
-        assert final_numbers(table, 2**63 - 1, is_revisable=True) == {1, 2, 3, 4}
+        assert final_numbers(table, INFINITY, is_revisable=True) == {1, 2, 3, 4}
         assert final_numbers(table, None, is_revisable=True) == set()
 
 
 def test_rows_are_final_by_what_kind_of_results_they_are(spark: SparkSession) -> None:
+    # Rows 1 and 2 are the results of [0, 10) and of [10, 20).
     final = spark.createDataFrame([(1, (0, 10)), (2, (10, 20))], "n int, window struct<start: long, end: long>")
     early = final.selectExpr("*", "'early' AS timing", "0L AS firing")
     changes = final.selectExpr("*", "'insert' AS change", "CAST(n AS long) AS event_id")
@@ -180,25 +193,29 @@ def test_rows_are_final_by_what_kind_of_results_they_are(spark: SparkSession) ->
     def final_numbers(rows: DataFrame, watermark: int) -> set[int]:
         return {row.n for row in final_rows(rows, watermark, key=()).collect()}
 
+    # Final results are final at once, early ones when the watermark has passed their window.
     assert final_numbers(final, 10) == {1, 2}
     assert final_numbers(final, INFINITY) == {1, 2}
     assert final_numbers(early, 10) == {1}
     assert final_numbers(early, INFINITY) == {1, 2}
+
+    # So are changes; row 1, which is retracted in the second changelog, is none of its final rows.
     assert final_numbers(changes, 10) == {1}
     assert final_numbers(changes, INFINITY) == {1, 2}
     assert final_numbers(changes.union(retractions), 10) == set()
     assert final_numbers(changes.union(retractions), INFINITY) == {2}
+
     with pytest.raises(QueryError, match="final by their lifetimes, and these have none: they have n, timing"):
         final_rows(early.select("n", "timing"), 10)
 
 
-@pytest.mark.parametrize(("dropped", "named"), [("change", "'change'"), ("lifetime", "'lifetime'"), ("key", "'key'")])
-def test_a_column_that_is_missing_is_named(changelog: DataFrame, dropped: str, named: str) -> None:
-    with pytest.raises(QueryError, match=f"this one has no {named}"):
-        fold(changelog.drop(dropped), key="key")
+@pytest.mark.parametrize("column", ["change", "lifetime", "key"])
+def test_a_column_that_a_fold_needs_and_does_not_find_is_named(changelog: DataFrame, column: str) -> None:
+    with pytest.raises(QueryError, match=f"this one has no '{column}'"):
+        fold(changelog.drop(column), key="key")
 
 
-def test_a_stream_has_no_last_word_yet(spark: SparkSession, tmp_path: Any) -> None:
+def test_a_fold_of_a_stream_is_refused(spark: SparkSession, tmp_path: Any) -> None:
     batch = pa.table({"change": ["insert"], "event_id": [1], "n": [5]})
     with pytest.raises(QueryError, match="needs a changelog as a whole, and this one is a stream"):
         fold(stream_of(spark, tmp_path, [batch]), key=())

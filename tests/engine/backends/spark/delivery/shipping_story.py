@@ -21,6 +21,8 @@ from muntin.errors import MuntinError
 from muntin_engine import Query, batch_metrics, events, local_session, module, ship, stop_session
 
 SCALE = 10
+"""A constant of this script, which its module reads on the workers."""
+
 PATIENCE = 10.0
 """Seconds that the files of a client may take to go."""
 
@@ -30,7 +32,7 @@ def scaled(value: float) -> float:
 
 
 class Gauged(Aggregate[float, float]):
-    """Uses a file beside the script, a function and a constant; declares no version."""
+    """A module of this script: it uses a file beside it, `gauges`, and a function and a constant of it; no version."""
 
     name = "story.gauged"
 
@@ -54,23 +56,26 @@ CONNECT = {
 
 def outcomes_in_both(here: Path) -> dict[str, Any]:
     """Return the outcomes of a client of Spark Connect, and then of the classic session in the same JVM."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
+    with socket.socket() as bound_socket:  # to learn of a port that is free
+        bound_socket.bind(("127.0.0.1", 0))
+        port = str(bound_socket.getsockname()[1])
     with classic(here / "spark.log", CONNECT | {"spark.connect.grpc.binding.port": port}) as session:
         for name in ISOLATION:
             session.conf.set(name, "false")
         command = [sys.executable, __file__, str(here.with_name("connect")), f"sc://127.0.0.1:{port}"]
         client = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-        patience = time.monotonic() + PATIENCE
-        while session.sparkContext.listFiles and time.monotonic() < patience:
-            pass  # a job that starts while the client's files are removed asks for them; before Spark 4.3 they stay
-        return {**json.loads(client.stdout.splitlines()[-1]), "classic": outcomes_in(session, here, is_client=False)}
+        outcomes_of_client = json.loads(client.stdout.splitlines()[-1])
+
+        # A job that starts while the client's files are removed asks for them; before Spark 4.3 they stay.
+        deadline = time.monotonic() + PATIENCE
+        while session.sparkContext.listFiles and time.monotonic() < deadline:
+            pass
+        return {**outcomes_of_client, "classic": outcomes_in(session, here, is_client=False)}
 
 
 @contextmanager
 def classic(log: Path, conf: Mapping[str, str]) -> Iterator[SparkSession]:
-    """Start a session, and stop it."""
+    """Start a session with an executor of its own, and stop it after the block."""
     session = local_session("story", log=log, conf={"spark.master": MASTER, **conf})
     yield session
     stop_session(session)
@@ -78,7 +83,7 @@ def classic(log: Path, conf: Mapping[str, str]) -> Iterator[SparkSession]:
 
 @contextmanager
 def connected(address: str) -> Iterator[SparkSession]:
-    """Open a session of Spark Connect, and stop it."""
+    """Open a session of Spark Connect, and stop it after the block."""
     session = SparkSession.builder.remote(address).getOrCreate()
     yield session
     session.stop()
@@ -92,11 +97,13 @@ def outcome(step: Callable[[], Any]) -> Any:
         return f"{type(error).__name__}: {error}"
 
 
-def rows(df: DataFrame) -> list[list[Any]]:
+def rows_of(df: DataFrame) -> list[list[Any]]:
+    """Return the results of the three modules in each row."""
     return [[row["n"], row["mean"], row["gauged"]] for row in df.collect()]
 
 
 def query(stream: DataFrame) -> Query[DataFrame]:
+    """Return a query of three modules: of an installed package, of a shipped one, and of this script."""
     windowed = events(stream, at="at", watermark="0 seconds").window(tumbling("10 seconds"))
     modules = {"n": module("stats.count"), "mean": module("weather.mean", "x"), "gauged": module(Gauged, "x")}
     return windowed.aggregate(**modules)
@@ -108,7 +115,7 @@ def run(stream: DataFrame, folder: Path) -> list[Any]:
     running = query(stream).write(checkpoint=folder / "checkpoint", results=results, available_now=True)
     running.awaitTermination()
     numbers = [batch_metrics(progress)["muntin"].accepted for progress in running.recentProgress]
-    return [rows(stream.sparkSession.read.parquet(results)), sum(numbers)]
+    return [rows_of(stream.sparkSession.read.parquet(results)), sum(numbers)]
 
 
 def numbers_in(spark: SparkSession, here: Path) -> tuple[DataFrame, DataFrame]:
@@ -127,10 +134,10 @@ def outcomes_in(spark: SparkSession, here: Path, *, is_client: bool) -> dict[str
         is_client: True for a client of Spark Connect, which has a sink that cannot travel instead of a static query.
     """
     numbers, stream = numbers_in(spark, here)
-    mean = here / "packages" / "muntin_weather" / "plugin.py"
+    plugin = here / "packages" / "muntin_weather" / "plugin.py"
 
-    def changed() -> Any:
-        mean.write_text(mean.read_text() + "\n# changed\n")
+    def change_and_ship() -> Any:
+        plugin.write_text(plugin.read_text() + "\n# changed\n")
         return ship(spark, "weather")
 
     outcomes = {
@@ -146,8 +153,9 @@ def outcomes_in(spark: SparkSession, here: Path, *, is_client: bool) -> dict[str
     if is_client:
         outcomes["locked sink"] = outcome(lambda: write_to_locked_sink(stream, here))
     else:
-        outcomes["static"] = outcome(lambda: rows(query(numbers).results().orderBy("window")))
-    return {**outcomes, "shipped when changed": outcome(changed)}
+        outcomes["static"] = outcome(lambda: rows_of(query(numbers).results().orderBy("window")))
+    outcomes["shipped when changed"] = outcome(change_and_ship)
+    return outcomes
 
 
 def write_to_locked_sink(stream: DataFrame, folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""A job for a cluster: one streaming query in the session of `spark-submit`; prints its rows and the workers' ports."""
+"""A job for a cluster: one streaming query in the session of `spark-submit`; prints its rows and its executors."""
 
 from __future__ import annotations
 
@@ -25,18 +25,22 @@ def main(folder: Path) -> None:
     """Run a query over rides in a folder, and print the number of executors and the results as JSON."""
     spark = prepare_session(SparkSession.builder.getOrCreate())
     spark.conf.set("spark.sql.shuffle.partitions", "2")
+
+    # Forty rides, one in each tick, at four stations by turns: five of each station in a window.
     (folder / "rides").mkdir()
-    rows = [{"station": f"s{number % 4}", "at": number, "km": float(number)} for number in range(40)]
-    (folder / "rides" / "1.json").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    rides_as_dicts = [{"station": f"s{number % 4}", "at": number, "km": float(number)} for number in range(40)]
+    (folder / "rides" / "1.json").write_text("".join(f"{json.dumps(ride)}\n" for ride in rides_as_dicts))
     rides = spark.readStream.schema("station string, at long, km double").json(str(folder / "rides"))
-    query = events(rides, key="station", at="at", watermark=0).window(tumbling(20))
-    asked = query.aggregate(spread=module(Spread, "km"), rides=module("stats.count"))
-    asked.write(
-        checkpoint=folder / "checkpoint", results=folder / "results", available_now=True, on_end="close"
-    ).awaitTermination()
+
+    windows = events(rides, key="station", at="at", watermark=0).window(tumbling(20))
+    query = windows.aggregate(spread=module(Spread, "km"), rides=module("stats.count"))
+    places = {"checkpoint": folder / "checkpoint", "results": folder / "results"}
+    query.write(**places, available_now=True, on_end="close").awaitTermination()
+
     results = spark.read.parquet(str(folder / "results")).orderBy("window", "station").collect()
+    rows = [[row.station, *row.window, row.spread, row.rides] for row in results]
     executors = spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1  # the driver is among them
-    print(json.dumps([executors, [[row.station, *row.window, row.spread, row.rides] for row in results]]))
+    print(json.dumps({"executors": executors, "rows": rows}))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ from muntin import tumbling
 from muntin_engine import ModuleCall, Query, ShippingError, StateMismatchError, events, module
 from tests.journeys.running import MemorySink, read_stream, write_batches
 
-LOCK = threading.Lock()
 LIMIT = 2.0
 
 
@@ -36,11 +35,6 @@ def above(km: np.ndarray) -> int:
     return int((km > LIMIT).sum())
 
 
-def locked(km: list[float]) -> float:
-    with LOCK:
-        return max(km)
-
-
 def picky(km: list[float]) -> float:
     if 7.0 in km:
         raise ZeroDivisionError("seven is not liked here")
@@ -48,33 +42,36 @@ def picky(km: list[float]) -> float:
 
 
 def rides(spark: SparkSession, rows: str) -> Any:
+    """Return windows of ten ticks over rows in SQL: `(at, km, kg), ...`."""
     df = spark.sql(f"SELECT * FROM VALUES {rows} AS (at, km, kg)")
     return events(df, at="at", buckets=1).window(tumbling(10))
 
 
-def results_of(spark: SparkSession, values: str, **calls: ModuleCall) -> list[dict[str, Any]]:
-    results = rides(spark, values).aggregate(**calls).results().orderBy("window").collect()
+def results_of(spark: SparkSession, rows: str, **calls: ModuleCall) -> list[dict[str, Any]]:
+    """Return the results of calls of modules in each window, in the order of windows."""
+    results = rides(spark, rows).aggregate(**calls).results().orderBy("window").collect()
     return [{name: row[name] for name in calls} for row in results]
 
 
+# at, km, kg
 ROWS = "(1, 1.0D, 2.0D), (2, 4.0D, 1.0D), (3, 2.5D, CAST(NULL AS DOUBLE)), (12, CAST(NULL AS DOUBLE), 5.0D)"
 
 
 def test_a_function_of_a_column_is_an_aggregate_in_one_line(spark: SparkSession) -> None:
-    first, second = results_of(
+    first_window, second_window = results_of(
         spark,
         ROWS,
         spread=module(np.ptp, "km", returns=float),
-        p90=module(np.percentile, "km", q=50, returns=float),
+        median=module(np.percentile, "km", q=50, returns=float),
         above=module(above, "km"),
         extremes=module(extremes, "km"),
         dot=module(lambda x, y: float(x @ y), "km", "kg", returns=float),
-        rows=stats.count(),
+        n=stats.count(),
     )
     # nulls: a row with one in a column of the function is skipped, and where all are, the result is null
-    expected = {"spread": 3.0, "p90": 2.5, "above": 2, "extremes": Extremes(1.0, 4.0), "dot": 6.0, "rows": 3}
-    assert first == expected
-    assert second == dict.fromkeys(expected) | {"rows": 1}
+    expected = {"spread": 3.0, "median": 2.5, "above": 2, "extremes": Extremes(1.0, 4.0), "dot": 6.0, "n": 3}
+    assert first_window == expected
+    assert second_window == dict.fromkeys(expected) | {"n": 1}
 
 
 def test_a_function_that_returns_none_gives_a_null(spark: SparkSession) -> None:
@@ -84,12 +81,9 @@ def test_a_function_that_returns_none_gives_a_null(spark: SparkSession) -> None:
 
 def test_a_function_is_given_times_as_arrays_and_returns_them(spark: SparkSession) -> None:
     df = spark.sql("SELECT timestamp'2024-05-01 08:00:00Z' + make_dt_interval(0, 0, id) AS at FROM range(3)")
-    query = events(df, at="at", buckets=1).window(tumbling("1 hour"))
-    (row,) = (
-        query.aggregate(last=module(np.max, "at", returns=datetime), lasted=module(np.ptp, "at", returns=timedelta))
-        .results()
-        .collect()
-    )
+    windows = events(df, at="at", buckets=1).window(tumbling("1 hour"))
+    calls = {"last": module(np.max, "at", returns=datetime), "lasted": module(np.ptp, "at", returns=timedelta)}
+    (row,) = windows.aggregate(**calls).results().collect()
     assert row["last"].astimezone(UTC) == datetime(2024, 5, 1, 8, 2, tzinfo=UTC)
     assert row["lasted"] == timedelta(minutes=2)
 
@@ -114,22 +108,23 @@ def test_the_fault_of_a_function_is_reported_with_its_name(
 
 def test_a_function_that_cannot_travel_is_refused_before_the_query_starts(spark: SparkSession) -> None:
     lock = threading.Lock()
-    held = module(lambda km: float(lock.locked()), "km", returns=float)
-    with pytest.raises(
-        ShippingError, match=r"cannot travel to the workers: cannot pickle '_thread.lock' object"
-    ) as error:
-        rides(spark, ROWS).aggregate(m=held).results()
+    holds_a_lock = module(lambda km: float(lock.locked()), "km", returns=float)
+    refusal = r"cannot travel to the workers: cannot pickle '_thread.lock' object"
+    with pytest.raises(ShippingError, match=refusal) as error:
+        rides(spark, ROWS).aggregate(m=holds_a_lock).results()
     assert "function.lambda code-" in str(error.value)
 
 
 @pytest.fixture
-def hours(spark: SparkSession, tmp_path: Path) -> Callable[..., Query]:
-    def query_over(files: int, **calls: ModuleCall) -> Query:
+def query_over(spark: SparkSession, tmp_path: Path) -> Callable[..., Query]:
+    """Make a query of calls over the first micro-batches of a stream; the second one closes the window [0, 10)."""
+
+    def make(files: int, **calls: ModuleCall) -> Query:
         batches = [pa.table({"at": [1, 2], "km": [1.0, 4.0]}), pa.table({"at": [3, 25], "km": [9.0, 1.0]})]
         df = read_stream(spark, write_batches(tmp_path / "in", batches[:files]))
         return events(df, at="at", watermark=0, buckets=1).window(tumbling(10)).aggregate(**calls)
 
-    return query_over
+    return make
 
 
 def results_written(query: Query, checkpoint: Path) -> list[dict[str, Any]]:
@@ -139,22 +134,22 @@ def results_written(query: Query, checkpoint: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.nightly
-def test_a_checkpoint_goes_on_between_a_name_and_a_typed_call(hours: Callable[..., Query], tmp_path: Path) -> None:
+def test_a_checkpoint_goes_on_between_a_name_and_a_typed_call(query_over: Callable[..., Query], tmp_path: Path) -> None:
     by_name = {"mean": module("stats.average", "km"), "high": module("stats.quantile", "km", q=0.5)}
     typed = {"mean": stats.average("km"), "high": stats.quantile("km", q=0.5)}
-    assert results_written(hours(1, **by_name), tmp_path / "checkpoint") == []
-    (row,) = results_written(hours(2, **typed), tmp_path / "checkpoint")
+    assert results_written(query_over(1, **by_name), tmp_path / "checkpoint") == []
+    (row,) = results_written(query_over(2, **typed), tmp_path / "checkpoint")
     assert (row["mean"], row["high"]) == (pytest.approx(14 / 3), 4.0)
-    hours(2, **by_name).check(tmp_path / "checkpoint")
+    query_over(2, **by_name).check(tmp_path / "checkpoint")
     with pytest.raises(StateMismatchError):
-        hours(2, mean=stats.average("km"), high=stats.quantile("km", q=0.6)).check(tmp_path / "checkpoint")
+        query_over(2, mean=stats.average("km"), high=stats.quantile("km", q=0.6)).check(tmp_path / "checkpoint")
 
 
 def test_a_checkpoint_goes_on_with_the_same_function_and_not_with_another(
-    hours: Callable[..., Query], tmp_path: Path
+    query_over: Callable[..., Query], tmp_path: Path
 ) -> None:
-    assert results_written(hours(1, m=module(np.ptp, "km", returns=float)), tmp_path / "checkpoint") == []
-    (row,) = results_written(hours(2, m=module(np.ptp, "km", returns=float)), tmp_path / "checkpoint")
+    assert results_written(query_over(1, m=module(np.ptp, "km", returns=float)), tmp_path / "checkpoint") == []
+    (row,) = results_written(query_over(2, m=module(np.ptp, "km", returns=float)), tmp_path / "checkpoint")
     assert row["m"] == 8.0
     with pytest.raises(StateMismatchError, match=r"numpy\.ptp"):
-        hours(2, m=module(np.max, "km", returns=float)).check(tmp_path / "checkpoint")
+        query_over(2, m=module(np.max, "km", returns=float)).check(tmp_path / "checkpoint")

@@ -26,6 +26,7 @@ DEPLOY = "org.apache.spark.deploy"
 
 
 def environment() -> dict[str, str]:
+    """Return the environment of programs of Spark, on loopback and with this Python."""
     home = os.environ.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
     return {**os.environ, "SPARK_HOME": home, "SPARK_LOCAL_IP": HOST, "PYSPARK_PYTHON": sys.executable}
 
@@ -48,9 +49,9 @@ def daemon(log: Path, *arguments: str) -> Iterator[None]:
 
 
 def free_port() -> int:
-    with socket.socket() as free_socket:
-        free_socket.bind((HOST, 0))
-        port: int = free_socket.getsockname()[1]
+    with socket.socket() as bound_socket:
+        bound_socket.bind((HOST, 0))
+        port: int = bound_socket.getsockname()[1]
         return port
 
 
@@ -64,6 +65,8 @@ def test_a_query_runs_on_both_workers_of_a_standalone_cluster(tmp_path: Path) ->
             place = ("--host", HOST, "--webui-port", "0", "--work-dir", str(tmp_path / f"worker {number}"))
             worker = (f"{DEPLOY}.worker.Worker", *place, "--cores", "1", "--memory", "1g", cluster)
             running.enter_context(daemon(tmp_path / f"worker{number}.log", *worker))
+
+        # An executor has one core, and the job starts when it has both.
         settings = {
             "spark.ui.enabled": "false",
             "spark.driver.host": HOST,
@@ -75,9 +78,10 @@ def test_a_query_runs_on_both_workers_of_a_standalone_cluster(tmp_path: Path) ->
         settings_arguments: list[str] = []
         for name, value in settings.items():
             settings_arguments += ["--conf", f"{name}={value}"]
+
         folder = tmp_path / "job"
         folder.mkdir()
-        done = subprocess.run(
+        job = subprocess.run(
             [spark_program("spark-submit"), "--master", cluster, *settings_arguments, str(JOB), str(folder)],
             cwd=tmp_path,
             env=environment(),
@@ -86,11 +90,12 @@ def test_a_query_runs_on_both_workers_of_a_standalone_cluster(tmp_path: Path) ->
             timeout=600,
             check=False,
         )
-    assert done.returncode == 0, done.stderr[-3000:]
-    executors, rows = json.loads(done.stdout.splitlines()[-1])
-    assert executors == 2
+    assert job.returncode == 0, job.stderr[-3000:]
+    output = json.loads(job.stdout.splitlines()[-1])
+    assert output["executors"] == 2
     expected_rows: list[list[Any]] = []
     for start in (0, 20):
+        # station, start, end, spread of km, rides
         expected_rows += [[f"s{station}", start, start + 20, 16.0, 5] for station in range(4)]
-    assert rows == expected_rows
-    assert "doesn't contain key" not in done.stderr
+    assert output["rows"] == expected_rows
+    assert "doesn't contain key" not in job.stderr

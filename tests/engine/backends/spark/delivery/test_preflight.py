@@ -1,4 +1,4 @@
-"""What is made of what the workers say."""
+"""What workers report of their packages, what a query needs, and the error where the two differ."""
 
 from __future__ import annotations
 
@@ -69,18 +69,21 @@ def test_another_version_of_a_plugin_is_named_beside_the_drivers() -> None:
 
 
 def test_each_place_is_told_once_however_many_workers_it_has() -> None:
-    lacks = answer({"muntin-stats": None})
-    error = trouble(lacks, lacks, answer(), {**lacks, "host": "two"})
+    without_plugin = answer({"muntin-stats": None})
+    error = trouble(without_plugin, without_plugin, answer(), {**without_plugin, "host": "two"})
     assert {place: len(lines) for place, lines in error.troubles.items()} == {
         "one, /python, Python 3.11.4": 1,
         "two, /python, Python 3.11.4": 1,
     }
 
 
-def test_packages_that_spark_needs_are_to_be_installed() -> None:
+def test_packages_that_spark_needs_are_to_be_installed_and_not_shipped() -> None:
     error = trouble(answer({"pandas": None}))
     assert not any("ship(" in remedy for remedy in error.remedies)
     assert "pip install pandas==2.3.0" in str(error)
+
+
+def test_another_minor_version_of_python_is_named() -> None:
     assert "it is Python 3.12.1, and the driver is 3.11.9" in str(trouble(answer(python="3.12.1")))
 
 
@@ -114,11 +117,10 @@ def test_a_package_that_a_plugin_requires_must_be_the_same_if_the_query_uses_it_
     assert needed.same == {"muntin-sdk", "muntin-engine", "muntin-stats", "numpy"}
 
 
-def test_a_worker_says_what_it_has() -> None:
-    asked = reporting(
-        [("muntin", "Module"), ("muntin", "Modul"), ("nowhere.at_all", "")], {"numpy": ["numpy"], "no": ["no"]}
-    )
-    (batch,) = asked([pa.record_batch({"id": [1]})])
+def test_a_worker_reports_its_python_its_packages_and_what_it_cannot_import() -> None:
+    references = [("muntin", "Module"), ("muntin", "Modul"), ("nowhere.at_all", "")]
+    report = reporting(references, {"numpy": ["numpy"], "no": ["no"]})
+    (batch,) = report([pa.record_batch({"id": [1]})])
     worker = json.loads(batch.column(0)[0].as_py())
     assert worker["executable"] == sys.executable
     assert worker["python"] == platform.python_version()
@@ -142,21 +144,21 @@ def test_a_module_that_is_used_as_a_whole_is_among_what_is_imported() -> None:
     assert Reference("numpy") in references_of(cloudpickle.dumps(function))  # type: ignore[no-untyped-call]
 
 
-class Unable:
+class WithoutWorkers:
     """A session whose workers Spark cannot start."""
 
-    def range(self, _: int) -> Unable:
+    def range(self, _: int) -> WithoutWorkers:
         return self
 
-    def mapInArrow(self, *_: Any) -> Unable:
+    def mapInArrow(self, *_: Any) -> WithoutWorkers:
         return self
 
     def collect(self) -> list[Any]:
         raise PySparkException("[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.12 than in driver")
 
 
-def test_workers_that_do_not_run_are_a_trouble_with_a_remedy() -> None:
-    session: Any = Unable()
+def test_workers_that_spark_cannot_start_are_an_error_with_a_remedy() -> None:
+    session: Any = WithoutWorkers()
     with pytest.raises(WorkerEnvironmentError, match=r"different version: 3\.12(.|\n)*set PYSPARK_PYTHON before"):
         worker_reports(session, [], NEEDED)
 
@@ -165,5 +167,5 @@ def test_a_python_that_is_not_there_cannot_serve_a_stream() -> None:
     assert "does not run" in trouble_with("./no/such/python")
 
 
-def test_a_python_that_has_the_engine_can() -> None:
+def test_a_python_that_has_the_engine_can_serve_a_stream() -> None:
     assert trouble_with(sys.executable) == ""

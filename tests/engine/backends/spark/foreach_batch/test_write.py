@@ -19,7 +19,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from muntin import Aggregate, IncrementalAggregate, hopping, session, snapshot, tumbling
+from muntin import INFINITY, Aggregate, IncrementalAggregate, hopping, session, snapshot, tumbling
 from muntin.errors import QueryError
 from muntin.windows import WindowSpecification
 from muntin_engine import ChangelogTable, ParquetFolder, Query, Sink, events, fold, module
@@ -69,10 +69,13 @@ class Product(IncrementalAggregate[int, int, int]):
         return state
 
 
-def batch(*rows: tuple[Any, ...]) -> pa.Table:
-    """Return rows as a micro-batch, all of one source; what is said of all sources has none."""
-    named = [dict(zip(SCHEMA.names, (*row, None if row[1] is None else "bikes"), strict=True)) for row in rows]
-    return pa.Table.from_pylist(named, SCHEMA)
+def batch(*rows: tuple[str, str | None, int | None, int | None]) -> pa.Table:
+    """Return a micro-batch of rows of (change, key, at, x), all of one source; a row without a key is of no source."""
+    named_rows: list[dict[str, Any]] = []
+    for change, key, at, x in rows:
+        source = None if key is None else "bikes"
+        named_rows.append({"change": change, "key": key, "at": at, "x": x, "of": source})
+    return pa.Table.from_pylist(named_rows, SCHEMA)
 
 
 # windows of 10 ticks   0         10        20
@@ -87,29 +90,35 @@ BATCHES = [
     batch(("close", None, None, None)),
 ]
 OPEN = [pa.concat_tables(BATCHES[:2]), BATCHES[2]]
-"""The same in fewer micro-batches, and not closed."""
+"""The same rows without the end of the stream, in two micro-batches."""
+
+SHORT = [pa.concat_tables(BATCHES[:2]), pa.concat_tables(BATCHES[2:])]
+"""The same rows in two micro-batches: the first closes [0, 10), and the second the other windows."""
 
 CLOSED = [("a", 0, [1]), ("a", 10, [12, 15]), ("b", 0, [4]), ("b", 20, [20])]
+"""Key, start and members of each window, when all are closed."""
 
 
 @pytest.fixture(scope="module")
 def stream(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
-    """The micro-batches above."""
+    """The stream of all four micro-batches."""
     return stream_of(spark, tmp_path_factory.mktemp("stream"), BATCHES)
 
 
 @pytest.fixture(scope="module")
-def short(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
+def short_stream(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
     """The same rows in two micro-batches."""
-    return stream_of(spark, tmp_path_factory.mktemp("short"), [OPEN[0], pa.concat_tables(BATCHES[2:])])
+    return stream_of(spark, tmp_path_factory.mktemp("short"), SHORT)
 
 
 def windows(stream: DataFrame, **modules: Any) -> Query:
+    """Return a query of modules in tumbling windows of 10 ticks."""
     keyed = events(stream, key="key", at="at", change="change", buckets=2)
     return keyed.window(tumbling(10)).aggregate(**modules)
 
 
 def run(query: Query, folder: Path, **sinks: Any) -> None:
+    """Run a query until its input is read, with a checkpoint in a folder."""
     query.write(checkpoint=folder / "checkpoint", available_now=True, **sinks).awaitTermination()
 
 
@@ -123,19 +132,25 @@ def lose_commit(checkpoint: Path, batch_id: int) -> None:
         (checkpoint / "commits" / file).unlink()
 
 
+def members_by_window(rows: Sequence[dict[str, Any]]) -> list[tuple[str, int, list[int]]]:
+    """Return results as in `CLOSED`."""
+    return sorted((row["key"], row["window"]["start"], row["m"]) for row in rows)
+
+
 @dataclass
-class Failing(MemorySink):
-    """Has no room for a micro-batch when that first comes."""
+class FullOnce(MemorySink):
+    """A sink that fails in micro-batch `full_in` when that comes for the first time."""
 
     full_in: int = 1
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         super().write(batch, batch_id)
-        if self.writes.count(self.full_in) == 1 and batch_id == self.full_in:
+        is_first_attempt = self.writes.count(batch_id) == 1
+        if batch_id == self.full_in and is_first_attempt:
             raise OSError("the sink is full")
 
 
-def test_all_outputs_come_from_one_evaluation(spark: SparkSession, short: DataFrame, tmp_path: Path) -> None:
+def test_all_outputs_come_from_one_evaluation(spark: SparkSession, short_stream: DataFrame, tmp_path: Path) -> None:
     batches_of_late_rows: list[int] = []
 
     def take_late_rows(late: DataFrame, batch_id: int) -> None:
@@ -143,26 +158,26 @@ def test_all_outputs_come_from_one_evaluation(spark: SparkSession, short: DataFr
         late.isEmpty()
         late.take(1)  # of an operator whose other buckets nobody asked for, Spark would refuse the micro-batch
 
-    log = tmp_path / "told"
-    query = windows(short, m=module(Members, "x"), s=module(LoggingSum, "x", file=str(log)))
+    computations = tmp_path / "computations"
+    query = windows(short_stream, m=module(Members, "x"), s=module(LoggingSum, "x", file=str(computations)))
     rejected = MemorySink()
     metrics = MemorySink()
-    run(
-        query, tmp_path, results=tmp_path / "results", late_rows=take_late_rows, rejected_rows=rejected, metrics=metrics
-    )
+    sinks = {"results": tmp_path / "results", "late_rows": take_late_rows, "rejected_rows": rejected}
+    run(query, tmp_path, **sinks, metrics=metrics)
 
+    assert computations.read_text().count("computed") == len(CLOSED)
     results = read(spark, tmp_path / "results")
-    assert sorted((row["key"], row["window"]["start"], row["m"]) for row in results) == CLOSED
+    assert members_by_window(results) == CLOSED
     assert {(row["batch"], row["window"]["start"]) for row in results} == {(0, 0), (1, 10), (1, 20)}
-    assert log.read_text().count("computed") == len(CLOSED)
     assert batches_of_late_rows == rejected.writes == metrics.writes == [0, 1]
     assert [row["reason"] for row in rejected.rows] == ["unknown change"]
-    first, second = metrics.rows
-    expected = {"batch_id": 0, "accepted": 3, "late": 0, "rejected": 0, "results": 2, "watermark": 10}
-    assert {name: first[name] for name in expected} == expected
-    expected = {"batch_id": 1, "accepted": 2, "late": 1, "rejected": 1, "results": 2, "watermark": 2**63 - 1}
-    assert {name: second[name] for name in expected} == expected
     assert len(rejected.runs) == 1
+
+    first_metrics, second_metrics = metrics.rows
+    expected = {"batch_id": 0, "accepted": 3, "late": 0, "rejected": 0, "results": 2, "watermark": 10}
+    assert {name: first_metrics[name] for name in expected} == expected
+    expected = {"batch_id": 1, "accepted": 2, "late": 1, "rejected": 1, "results": 2, "watermark": INFINITY}
+    assert {name: second_metrics[name] for name in expected} == expected
 
 
 @pytest.mark.cases(1)
@@ -185,72 +200,87 @@ def test_a_sink_for_late_rows_changes_neither_the_evaluator_nor_the_results_and_
     keyed = events(stream, key="key", at="at", change="change", source="of", sources=SOURCES, buckets=2)
     query = keyed.window(window).aggregate(m=module(aggregate, "x"))
     assert f"\nevaluator   {evaluator}: " in query.plan_text()
-    results_beside_late_rows = MemorySink()
     results = MemorySink()
-    run(query, tmp_path / "late", results=results_beside_late_rows)
-    run(query, tmp_path / "counted", results=results)
-    write_batches(tmp_path / "stream", [OPEN[0], pa.concat_tables(BATCHES[2:])])
+    results_beside_late_rows = MemorySink()
+
+    # Two runs of the same query, neither with a sink for late rows at first.
+    run(query, tmp_path / "without", results=results)
+    run(query, tmp_path / "with", results=results_beside_late_rows)
+    write_batches(tmp_path / "stream", SHORT)
     late = MemorySink()
-    run(query, tmp_path / "late", results=results_beside_late_rows, late_rows=late)
-    run(query, tmp_path / "counted", results=results)
+    run(query, tmp_path / "without", results=results)
+    run(query, tmp_path / "with", results=results_beside_late_rows, late_rows=late)
+
     assert results.rows
     assert results_beside_late_rows.rows == results.rows
     late_rows = [json.loads(row["row"]) for row in late.rows]
+    # The row at 3 comes when the first micro-batch has closed [0, 10).
     assert late_rows == [{"change": "insert", "key": "a", "at": 3, "of": "bikes", "x": 3}]
 
 
 def test_late_rows_of_each_side_of_a_join_come_from_pairs_on_arrays(spark: SparkSession, tmp_path: Path) -> None:
-    stream = stream_of(spark, tmp_path / "stream", [OPEN[0], pa.concat_tables(BATCHES[2:])])
+    stream = stream_of(spark, tmp_path / "stream", SHORT)
     left_rows = stream.where("change != 'delete'")
     right_rows = stream.where("change != 'delete' AND (x IS NULL OR x < 10)")
     left = events(left_rows, key="key", at="at", change="change").set_duration(5)
     right = events(right_rows, key="key", at="at", change="change").set_duration(5)
     query = left.join(right, left_columns={"l": "x"}, right_columns={"r": "x"})
     assert "\nevaluator   pairing" in query.plan_text()
-    late = MemorySink()
-    results_beside_late_rows = MemorySink()
     results = MemorySink()
-    run(query, tmp_path / "late", results=results_beside_late_rows, late_rows=late)
-    run(query, tmp_path / "counted", results=results)
+    results_beside_late_rows = MemorySink()
+    late = MemorySink()
+    run(query, tmp_path / "without", results=results)
+    run(query, tmp_path / "with", results=results_beside_late_rows, late_rows=late)
     assert results.rows
     assert sorted(map(str, results_beside_late_rows.rows)) == sorted(map(str, results.rows))
     late_rows = [(row["input"], json.loads(row["row"])["x"], row["late_by"]) for row in late.rows]
-    assert sorted(late_rows) == [("left", 3, 7), ("right", 3, 7)]
+    assert sorted(late_rows) == [("left", 3, 7), ("right", 3, 7)]  # the row at 3, when the watermark is 10
 
 
 def test_a_sink_that_fails_is_named_and_no_sink_has_a_row_twice_or_not_at_all(
-    spark: SparkSession, short: DataFrame, tmp_path: Path
+    spark: SparkSession, short_stream: DataFrame, tmp_path: Path
 ) -> None:
-    query = windows(short, m=module(Members, "x"))
-    failing = Failing(full_in=1)
+    query = windows(short_stream, m=module(Members, "x"))
+    failing = FullOnce(full_in=1)
     progress = MemorySink()
     sinks = {"results": tmp_path / "results", "rejected_rows": failing, "metrics": progress}
     with pytest.raises(StreamingQueryException) as failure:
         run(query, tmp_path, **sinks)
     cause = root_cause(failure.value)
-    assert str(failure.value).startswith("rejected_rows=Failing(")
-    assert "SinkError: rejected_rows=Failing(" in cause
+    assert str(failure.value).startswith("rejected_rows=FullOnce(")
+    assert "SinkError: rejected_rows=FullOnce(" in cause
     assert "failed in micro-batch 1: OSError: the sink is full" in cause
-    assert len(read(spark, tmp_path / "results")) == 4  # the sink before it has the micro-batch already
+    assert len(read(spark, tmp_path / "results")) == len(CLOSED)  # the sink before it has both micro-batches already
     assert progress.writes == [0]
 
     run(query, tmp_path, **sinks)
-    results = read(spark, tmp_path / "results")
-    assert sorted((row["key"], row["window"]["start"], row["m"]) for row in results) == CLOSED
+    assert members_by_window(read(spark, tmp_path / "results")) == CLOSED
     assert failing.writes == [0, 1, 1]
     assert progress.writes == [0, 1]
-    assert len(set(failing.runs)) == 1
-    assert len(failing.runs) == 2
+    first_run, second_run = failing.runs
+    assert first_run == second_run, "it is one query of Spark's"
 
+
+def test_a_folder_of_results_is_refused_to_a_query_with_another_checkpoint(
+    short_stream: DataFrame, tmp_path: Path
+) -> None:
+    query = windows(short_stream, m=module(Members, "x"))
+    run(query, tmp_path / "first", results=tmp_path / "results")
     with pytest.raises(StreamingQueryException) as failure:
-        query.write(checkpoint=tmp_path / "new", results=tmp_path / "results", available_now=True).awaitTermination()
+        run(query, tmp_path / "second", results=tmp_path / "results")
     assert "results holds the output of another query" in root_cause(failure.value)
 
+
+def test_a_query_whose_folder_of_results_is_gone_goes_on_only_with_another_folder(
+    short_stream: DataFrame, tmp_path: Path
+) -> None:
+    query = windows(short_stream, m=module(Members, "x"))
+    run(query, tmp_path, results=tmp_path / "results")
     shutil.rmtree(tmp_path / "results")
     with pytest.raises(StateError, match=r"results is gone or empty, and the checkpoint .* up to 1 there\n") as caught:
-        run(query, tmp_path, **sinks)
+        run(query, tmp_path, results=tmp_path / "results")
     assert "put the folder back, or start with a new checkpoint" in str(caught.value)
-    run(query, tmp_path, **(sinks | {"results": tmp_path / "results from now on"}))
+    run(query, tmp_path, results=tmp_path / "results from now on")
 
 
 def test_an_error_of_spark_inside_a_sink_does_not_hide_which_sink_failed(stream: DataFrame, tmp_path: Path) -> None:
@@ -288,9 +318,18 @@ class Pair(Sink):
             sink.write(batch, batch_id)
 
 
+def texts(rows: DataFrame) -> list[str]:
+    """Return rows as texts, in order."""
+    return sorted(map(str, collect(rows)))
+
+
 @dataclass
-class Settled(Sink):
-    """A sink that reads, after each micro-batch, the final rows of a table and of a folder with its changes."""
+class FinalRowsReader(Sink):
+    """A sink that reads, after each micro-batch, the final rows of a table and of a folder with its changes.
+
+    Attributes:
+        final_rows: The watermark of the table after each micro-batch, and its final rows as texts.
+    """
 
     table: ChangelogTable
     changes: ParquetFolder
@@ -298,105 +337,120 @@ class Settled(Sink):
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
         assert self.table.watermark is not None
-        final = self.table.final(batch.sparkSession)
+        final_rows = self.table.final(batch.sparkSession)
         if batch_id == 2:  # also when it comes again
             assert self.changes.watermark == self.table.watermark
-            of_changes = collect(self.changes.final(batch.sparkSession))
-            assert sorted(map(str, of_changes)) == sorted(map(str, collect(final.drop("event_id"))))
-        self.final_rows.append((self.table.watermark, sorted(map(str, collect(final)))))
+            assert texts(self.changes.final(batch.sparkSession)) == texts(final_rows.drop("event_id"))
+        self.final_rows.append((self.table.watermark, texts(final_rows)))
+
+
+def test_a_changelog_table_cannot_be_read_before_its_first_micro_batch(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="has no micro-batch yet"):
+        ChangelogTable(tmp_path / "the table").read(spark)
 
 
 @pytest.mark.nightly
 def test_a_changelog_is_folded_into_a_table_that_survives_a_lost_commit(spark: SparkSession, tmp_path: Path) -> None:
-    rows: list[pa.Table] = []
+    batches: list[pa.Table] = []
     for start, watermark in [(0, 2), (15, 6), (7, 14)]:
         insertions = [("insert", key, at, at) for key, at in product("ab", range(start, start + 12, 3))]
-        rows.append(batch(*insertions, ("punctuate", "", watermark, 0)))
-    last = batch(("close", None, None, None))
-    folder = write_batches(tmp_path / "stream", rows)
+        batches.append(batch(*insertions, ("punctuate", "", watermark, 0)))
+    end_of_stream = batch(("close", None, None, None))
+    folder = write_batches(tmp_path / "stream", batches)
 
-    def changes_query(df: DataFrame, emit: str) -> Query:
+    def counts(df: DataFrame, emit: str) -> Query:
         keyed = events(df, key="key", at="at", change="change", buckets=2)
         return keyed.window(hopping(10, 5), emit=emit).aggregate(n=module(Count), m=module(Members, "x"))
 
     table = ChangelogTable(tmp_path / "the table")
-    progress = MemorySink()
     all_changes = ParquetFolder(tmp_path / "all changes")
-    settled = Settled(table, all_changes)
-    sinks = {"results": Pair(all_changes, table), "rejected_rows": settled, "metrics": progress}
-    with pytest.raises(FileNotFoundError, match="has no micro-batch yet"):
-        table.read(spark)
-    run(changes_query(read_stream(spark, folder), "speculative"), tmp_path, **sinks)
+    reader = FinalRowsReader(table, all_changes)
+    progress = MemorySink()
+    sinks = {"results": Pair(all_changes, table), "rejected_rows": reader, "metrics": progress}
+    run(counts(read_stream(spark, folder), "speculative"), tmp_path, **sinks)
     lose_commit(tmp_path / "checkpoint", 2)  # as if the crash came right after the sinks
-    write_batches(folder, [*rows, last])
-    run(changes_query(read_stream(spark, folder), "speculative"), tmp_path, **sinks)
+    write_batches(folder, [*batches, end_of_stream])
+    run(counts(read_stream(spark, folder), "speculative"), tmp_path, **sinks)
+    assert progress.writes == [0, 1, 2, 2, 3]
 
     # No row is late, so a static input has the same results.
-    expected = sorted(map(str, collect(changes_query(spark.read.parquet(str(folder)), "final").results())))
+    expected = texts(counts(spark.read.parquet(str(folder)), "final").results())
+    assert len(expected) > 10
     changes = spark.read.parquet(str(tmp_path / "all changes")).drop("batch")
-    assert progress.writes == [0, 1, 2, 2, 3]
     assert changes.where("change = 'retract'").count() > 3
-    assert sorted(map(str, collect(fold(changes)))) == expected
+    assert texts(fold(changes)) == expected  # the files say what the key is
     with pytest.raises(QueryError, match="lacks 'key': rows of this changelog are told apart by key"):
         fold(changes, key=())
-    assert sorted(map(str, collect(table.read(spark).drop("event_id")))) == expected
-    assert len(expected) > 10
+    assert texts(table.read(spark).drop("event_id")) == expected
 
-    last_table = collect(table.read(spark))
-    assert [mark for mark, _ in settled.final_rows] == [-5, 0, 5, 5, 2**63 - 1]
-    for mark, rows in settled.final_rows:
-        assert rows == sorted(str(row) for row in last_table if row["window"]["start"] < mark)
-    assert 0 < len(settled.final_rows[2][1]) < len(expected)
+    # A row was final as soon as the watermark of the table had passed the start of its window, and never changed again.
+    last_rows = collect(table.read(spark))
+    assert [watermark for watermark, _ in reader.final_rows] == [-5, 0, 5, 5, INFINITY]
+    for watermark, final_rows in reader.final_rows:
+        assert final_rows == sorted(str(row) for row in last_rows if row["window"]["start"] < watermark)
+    _, final_rows_of_batch_2 = reader.final_rows[2]
+    assert 0 < len(final_rows_of_batch_2) < len(expected)
 
 
 def test_what_cannot_be_written_is_refused_before_anything_runs(
     spark: SparkSession, stream: DataFrame, tmp_path: Path
 ) -> None:
     query = windows(stream, n=module(Count))
+    with pytest.raises(QueryError, match="the output has no 'change'"):
+        query.write(checkpoint=tmp_path, results=ChangelogTable("out", key="key"))
+    with pytest.raises(QueryError, match="lacks the key 'key'"):
+        query.write(checkpoint=tmp_path, results=ChangelogTable("out", key="change"))
+    with pytest.raises(QueryError, match="on_end='end' is not a way to end a stream"):
+        query.write(checkpoint=tmp_path, results="out", on_end="end")
+
+    chained = query.as_events(key="key").window(tumbling(20)).aggregate(n=module(Count))
+    only_inputs = "only for queries on an input stream; this query reads another query's results"
+    with pytest.raises(QueryError, match=only_inputs):
+        chained.write(checkpoint=tmp_path, results="out", on_end="close")
+
     static = windows(spark.createDataFrame(BATCHES[0]), n=module(Count))
     with pytest.raises(QueryError, match="the input is static"):
         static.write(checkpoint=tmp_path, results="out")
-    with pytest.raises(QueryError, match="the output has no 'change'"):
-        query.write(checkpoint=tmp_path, results=ChangelogTable("out", key="key"))
+
     dropping = events(stream, key="key", at="at", change="change", late_policy="drop").window(tumbling(10))
-    with pytest.raises(QueryError, match="on_end='end' is not a way to end a stream"):
-        query.write(checkpoint=tmp_path, results="out", on_end="end")
-    chained = query.as_events(key="key").window(tumbling(20)).aggregate(n=module(Count))
-    with pytest.raises(
-        QueryError, match="only for queries on an input stream; this query reads another query's results"
-    ):
-        chained.write(checkpoint=tmp_path, results="out", on_end="close")
-    with pytest.raises(QueryError, match="lacks the key 'key'"):
-        query.write(checkpoint=tmp_path, results=ChangelogTable("out", key="change"))
     with pytest.raises(QueryError, match="late rows are dropped"):
         dropping.aggregate(n=module(Count)).write(checkpoint=tmp_path, late_rows="late")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.nightly
-def test_a_stream_is_closed_when_its_input_is_read_or_it_is_stopped(spark: SparkSession, tmp_path: Path) -> None:
+def test_closing_a_stream_that_was_cut_short_is_completed_by_close_checkpoint_and_nothing_runs_after_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The stream has micro-batches 0 and 1; its last windows are emitted in micro-batch 2, which the sink refuses."""
     open_stream = stream_of(spark, tmp_path / "stream", OPEN)
     query = windows(open_stream, n=module("stats.count"), s=module("stats.sum", "x"))
     progress = MemorySink()
     sinks: dict[str, Any] = {
         "results": tmp_path / "results",
-        "rejected_rows": Failing(full_in=2),
+        "rejected_rows": FullOnce(full_in=2),
         "metrics": progress,
     }
     with pytest.raises(SinkError, match="failed in micro-batch 2: OSError: the sink is full"):
         run(query, tmp_path, **sinks, on_end="close")
-    with pytest.raises(
-        StateError, match=r"was being closed when that was cut short.*\n.*\n  call query.close_checkpoint"
-    ):
+    is_cut_short = r"was being closed when that was cut short.*\n.*\n  call query.close_checkpoint"
+    with pytest.raises(StateError, match=is_cut_short):
         run(query, tmp_path, **sinks)
     query.close_checkpoint(tmp_path / "checkpoint", **sinks)
 
-    result_rows = [
-        (row["batch"], row["key"], row["window"]["start"], row["n"], row["s"])
-        for row in read(spark, tmp_path / "results")
+    result_rows: list[tuple[Any, ...]] = []
+    for row in read(spark, tmp_path / "results"):
+        result_rows.append((row["batch"], row["key"], row["window"]["start"], row["n"], row["s"]))
+    assert sorted(result_rows) == [
+        # batch, key, start, n, s
+        (0, "a", 0, 1, 1),
+        (0, "b", 0, 1, 4),
+        (2, "a", 10, 2, 12 + 15),
+        (2, "b", 20, 1, 20),
     ]
-    assert sorted(result_rows) == [(0, "a", 0, 1, 1), (0, "b", 0, 1, 4), (2, "a", 10, 2, 27), (2, "b", 20, 1, 20)]
-    assert [(row["batch_id"], row["results"], row["watermark"]) for row in progress.rows][-1] == (2, 2, 2**63 - 1)
+    last_progress = progress.rows[-1]
+    assert (last_progress["batch_id"], last_progress["results"], last_progress["watermark"]) == (2, 2, INFINITY)
+
     is_closed = r"checkpoint is closed: its last windows were emitted, so every further row would be late"
     with pytest.raises(StateError, match=is_closed):
         run(query, tmp_path, **sinks)
@@ -410,19 +464,20 @@ def test_a_query_that_goes_on_closes_its_stream_when_it_is_stopped(spark: SparkS
     query = keyed.window(tumbling(10), emit="speculative").aggregate(m=module(Members, "x"))
     table = ChangelogTable(tmp_path / "tablé of [all] rows")
     metrics = MemorySink()
-    place = tmp_path / "checkpoint é 1"
-    running = query.write(checkpoint=place, results=table, metrics=metrics, every="1 ms", on_end="close")
+    checkpoint = tmp_path / "checkpoint é 1"
+    running = query.write(checkpoint=checkpoint, results=table, metrics=metrics, every="1 ms", on_end="close")
     running.processAllAvailable()
     assert running.isActive
     assert running.lastProgress is not None
-    assert running.name == "tumbling(10) by key"
     assert len(collect(table.final(spark))) < len(CLOSED)
+    assert running.name == "tumbling(10) by key"
+
     running.stop()
-    running.stop()
+    running.stop()  # for the second time it does nothing
     running.awaitTermination()
-    assert sorted((row["key"], row["window"]["start"], row["m"]) for row in collect(table.final(spark))) == CLOSED
-    assert table.watermark == 2**63 - 1
-    assert metrics.writes == sorted(set(metrics.writes))
+    assert members_by_window(collect(table.final(spark))) == CLOSED
+    assert table.watermark == INFINITY
+    assert metrics.writes == sorted(set(metrics.writes)), "no micro-batch was written twice"
 
 
 def test_a_micro_batch_that_was_cut_short_runs_again_with_the_settings_of_its_start(
@@ -448,17 +503,17 @@ def test_a_micro_batch_that_was_cut_short_runs_again_with_the_settings_of_its_st
 
 @pytest.mark.nightly
 def test_starts_of_one_checkpoint_at_once_follow_each_other(stream: DataFrame, tmp_path: Path) -> None:
-    """Two threads start a query that runs: each stops the run before, and a later start goes on.
+    """Two threads start a query while it runs: each start stops the run before it, and a later start goes on.
 
-    Else Spark refuses one of them, and each later start of that checkpoint in the session.
+    Started at once, Spark would refuse one of them, and each later start of that checkpoint in the session.
     """
     is_busy = threading.Event()
     may_end = threading.Event()
     query = windows(stream, m=module(Members, "x"))
-    results = MemorySink()
     errors: list[Exception] = []
 
     def block(rows: DataFrame, number: int) -> None:
+        """Take a micro-batch until the test lets it end."""
         is_busy.set()
         may_end.wait(30)
 
@@ -481,5 +536,7 @@ def test_starts_of_one_checkpoint_at_once_follow_each_other(stream: DataFrame, t
     for thread in starts:
         thread.join()
     assert errors == []
+
+    results = MemorySink()
     start(results=results, available_now=True).awaitTermination()
     assert max(results.batches) == 3

@@ -85,21 +85,22 @@ QUERIES: dict[str, tuple[Callable[[EventStream], Query], str]] = {
 
 
 def rides_of(silent: SilentSession, schema: Any = RIDES, **arguments: Any) -> EventStream:
+    """Return the events of a table of rides whose schema is declared."""
     df = silent.spark.readStream.table("rides")
     columns = {"key": "station", "at": "at", "order": "number", "watermark": "10 minutes"} | arguments
     return events(df, schema=schema, **columns)
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_spark_is_not_asked(name: str, silent: SilentSession) -> None:
-    query, schema = QUERIES[name]
-    results = query(rides_of(silent)).results()
+def test_a_query_over_a_declared_schema_is_planned_without_asking_spark(name: str, silent: SilentSession) -> None:
+    make_query, schema = QUERIES[name]
+    results = make_query(rides_of(silent)).results()
     assert silent.questions == []
     if name != "a condition on results":  # of what is selected PySpark has no schema until somebody asks
         assert results.schema.simpleString() == schema
 
 
-def test_other_outputs_are_planned_without_asking_too(silent: SilentSession) -> None:
+def test_outputs_beside_the_results_are_planned_without_asking_spark(silent: SilentSession) -> None:
     rides = rides_of(silent, late_policy=correct("1 hour"), rows="number > 0")
     query = rides.window(tumbling("1 day")).aggregate(n=stats.count())
     query.results()
@@ -110,7 +111,7 @@ def test_other_outputs_are_planned_without_asking_too(silent: SilentSession) -> 
     assert silent.questions == []
 
 
-def test_a_table_is_static_and_a_stream_is_none(silent: SilentSession) -> None:
+def test_a_table_with_a_declared_schema_is_static_and_a_stream_is_not(silent: SilentSession) -> None:
     table = events(silent.spark.read.table("rides"), key="station", at="at", schema=RIDES)
     results = table.window(tumbling("1 day")).aggregate(n=stats.count()).results()
     assert not table.df.isStreaming
@@ -125,16 +126,16 @@ def test_without_schema_spark_is_asked(silent: SilentSession) -> None:
     assert silent.questions == ["analyze"]
 
 
-def test_one_frame_is_one_input_whatever_makes_the_schema(silent: SilentSession) -> None:
+def test_a_frame_with_the_same_schema_as_text_or_as_a_struct_is_one_input(silent: SilentSession) -> None:
     df = silent.spark.readStream.table("rides")
     struct = spark_types.StructType().add("station", "string").add("at", "timestamp")
-    first = events(df, at="at", watermark=0, schema="station string, at timestamp")
-    assert events(df, at="at", watermark=0, schema=struct).df is first.df
-    assert events(df, at="at", watermark=0, schema="at timestamp").df is not first.df
+    by_text = events(df, at="at", watermark=0, schema="station string, at timestamp")
+    assert events(df, at="at", watermark=0, schema=struct).df is by_text.df
+    assert events(df, at="at", watermark=0, schema="at timestamp").df is not by_text.df
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("call", "message"),
     [
         (lambda rides: rides.where(F.col("km") > 2), "where reads .* whose type only Spark knows"),
         (lambda rides: rides.where("soundex(station) = 'x'"), "whose type only Spark knows; with schema="),
@@ -144,9 +145,11 @@ def test_one_frame_is_one_input_whatever_makes_the_schema(silent: SilentSession)
         (lambda rides: rides.window(tumbling("1 day")).aggregate(n=stats.count()).select(x="m + 1"), "'m'"),
     ],
 )
-def test_what_is_not_there_is_named_without_asking(call: Any, words: str, silent: SilentSession) -> None:
+def test_columns_that_are_missing_or_of_unknown_type_are_named_without_asking_spark(
+    call: Any, message: str, silent: SilentSession
+) -> None:
     rides = rides_of(silent)
-    with pytest.raises(QueryError, match=words):
+    with pytest.raises(QueryError, match=message):
         call(rides)
     assert silent.questions == []
 
@@ -159,7 +162,7 @@ def test_a_column_of_pyspark_is_taken_by_its_name(silent: SilentSession) -> None
     assert silent.questions == []
 
 
-def test_a_classic_session_compares_at_once(spark: SparkSession) -> None:
+def test_a_classic_session_compares_a_declared_schema_with_the_input_at_once(spark: SparkSession) -> None:
     df = spark.createDataFrame([("a", 1, 2.5, True)], "station string, at bigint, km double, odd boolean")
     rides = events(df, key="station", at="at", schema="AT bigint, station string, km double")
     assert rides.df.columns == ["at", "station", "km"]
@@ -171,10 +174,10 @@ def test_a_classic_session_compares_at_once(spark: SparkSession) -> None:
         events(df, at="at", schema="at bigint, speed float")
 
 
-def test_data_is_held_to_the_declared_types(silent: SilentSession) -> None:
-    sent = str(connect_relation(rides_of(silent).df))
-    assert sent.count('"raise_error"') == 5  # of each declared column
-    assert "struct<lat:double,the name:string>, and in the input it is " in sent
-    assert [read.named_table.unparsed_identifier for read in reads_of(connect_relation(rides_of(silent).df))] == [
-        "rides"
-    ]
+def test_the_plan_that_is_sent_has_the_server_compare_the_types_of_all_declared_columns(
+    silent: SilentSession,
+) -> None:
+    plan = connect_relation(rides_of(silent).df)
+    assert str(plan).count('"raise_error"') == 5  # of each declared column
+    assert "struct<lat:double,the name:string>, and in the input it is " in str(plan)
+    assert [read.named_table.unparsed_identifier for read in reads_of(plan)] == ["rides"]

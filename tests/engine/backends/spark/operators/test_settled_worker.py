@@ -36,6 +36,7 @@ def foreign(spark: SparkSession) -> SparkSession:
 
 
 def settings(spark: SparkSession) -> list[str | None]:
+    """Return the state store, whether it writes changelogs, the partitions and the rows of a batch of Arrow."""
     return [spark.conf.get(key, None) for key in (PROVIDER, CHANGELOG, PARTITIONS, ARROW)]
 
 
@@ -57,12 +58,12 @@ def test_what_was_set_stays(foreign: SparkSession) -> None:
     assert settings(prepare_session(foreign))[1:] == ["false", "7", "5000"]
 
 
-def test_a_state_store_that_would_not_do_does_not_stay_and_one_that_would_does(foreign: SparkSession) -> None:
+def test_a_state_store_that_queries_cannot_use_is_replaced_and_another_rocksdb_stays(foreign: SparkSession) -> None:
     foreign.conf.set(PROVIDER, HDFS)
-    assert settings(prepare_session(foreign))[0] != HDFS
+    assert prepare_session(foreign).conf.get(PROVIDER) != HDFS
 
     foreign.conf.set(PROVIDER, "example.TunedRocksDBStateStoreProvider")
-    assert settings(prepare_session(foreign))[0] == "example.TunedRocksDBStateStoreProvider"
+    assert prepare_session(foreign).conf.get(PROVIDER) == "example.TunedRocksDBStateStoreProvider"
 
 
 @pytest.mark.parametrize(
@@ -102,34 +103,36 @@ def test_a_program_gets_the_session_that_runs_with_the_name_it_has(spark: SparkS
 # What PySpark does around every task of a worker does not grow with what the worker has imported.
 
 
-def look_around(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Do before and after a task what PySpark does, and tell what it went through."""
-    read: list[str] = []
-    really: Any = zipimport._read_directory  # type: ignore[attr-defined]
+def measure_worker(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Do on a worker what PySpark does around a task.
 
-    def reading(archive: str) -> Any:
-        read.append(archive)
-        return really(archive)
+    Returns:
+        One row, with the number of archives of Spark that were read, and of objects that a garbage collection visits.
+    """
+    read_archives: list[str] = []
+    read_directory: Any = zipimport._read_directory  # type: ignore[attr-defined]
 
-    with patch.object(zipimport, "_read_directory", reading):
+    def read_and_note(archive: str) -> Any:
+        read_archives.append(archive)
+        return read_directory(archive)
+
+    with patch.object(zipimport, "_read_directory", read_and_note):
         importlib.invalidate_caches()
-    walked = sum(map(len, (gc.get_objects(generation) for generation in range(3))))
+    object_count = sum(len(gc.get_objects(generation)) for generation in range(3))
     assert sum(map(len, batches)) == 1
-    names = [name for name in read if "pyspark.zip" in name or "py4j" in name or "spark-core" in name]
-    yield pa.RecordBatch.from_pydict({"walked": [walked], "read": [len(names)]})
+    spark_names = ("pyspark.zip", "py4j", "spark-core")
+    spark_archives = [archive for archive in read_archives if any(name in archive for name in spark_names)]
+    yield pa.RecordBatch.from_pydict({"archives": [len(spark_archives)], "objects": [object_count]})
 
 
-def test_neither_imports_nor_objects_of_before_are_gone_through_again(
+def test_a_task_of_a_worker_neither_reads_imported_archives_nor_visits_older_objects_again(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Another environment gives the task a new worker: one that is reused holds what tasks of other tests left in it.
     monkeypatch.setitem(spark.sparkContext.environment, "MUNTIN_TEST_OF", "a new worker")
-    rows = spark.range(0, 1, 1, 1).mapInArrow(look_around, "walked long, read long").collect()
-
-    assert len(rows) == 1
-    for row in rows:
-        assert row["read"] <= 4  # packages that only the worker imports; 18 before
-        assert row["walked"] < 50_000  # 114,000 before
+    (row,) = spark.range(0, 1, 1, 1).mapInArrow(measure_worker, "archives long, objects long").collect()
+    assert row["archives"] <= 4  # those of packages that only the worker imports; else 18
+    assert row["objects"] < 50_000  # else 114,000
 
 
 class Node:
@@ -147,11 +150,11 @@ def unfrozen() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("unfrozen")
-def test_state_that_a_task_leaves_is_not_walked_over_and_is_freed_when_it_is_dropped() -> None:
+def test_state_that_a_task_leaves_is_not_visited_by_collections_and_is_freed_when_it_is_dropped() -> None:
     state: list[Node] = [Node() for _ in range(100)]
     FrozenState().end_task()
-    walked_over = set(map(id, gc.get_objects()))
-    assert not walked_over.intersection(map(id, state))
+    visited_ids = {id(visited) for visited in gc.get_objects()}
+    assert not any(id(node) in visited_ids for node in state)
 
     last_node = weakref.ref(state[-1])
     state.clear()
@@ -159,22 +162,24 @@ def test_state_that_a_task_leaves_is_not_walked_over_and_is_freed_when_it_is_dro
 
 
 @pytest.mark.usefixtures("unfrozen")
-def test_cycles_of_modules_are_collected_when_frozen_objects_have_doubled() -> None:
+def test_cycles_in_the_state_of_modules_are_collected_when_frozen_objects_have_doubled() -> None:
     frozen_state = FrozenState()
-    for _ in range(_TASKS_PER_LOOK):  # the first look collects, whatever there is
-        frozen_state.end_task()
+
+    def end_tasks_up_to_the_next_look() -> None:
+        for _ in range(_TASKS_PER_LOOK):
+            frozen_state.end_task()
+
+    end_tasks_up_to_the_next_look()  # the first look collects, whatever there is
 
     module_state = Node()
     module_state.itself = module_state
-    in_a_cycle = weakref.ref(module_state)
+    node_in_a_cycle = weakref.ref(module_state)
     frozen_state.end_task()
     del module_state  # it is frozen by now
-    for _ in range(_TASKS_PER_LOOK):
-        frozen_state.end_task()
-    assert in_a_cycle() is not None  # one object more is not worth a walk over all
+    end_tasks_up_to_the_next_look()
+    assert node_in_a_cycle() is not None  # one object more is not worth a visit of all
 
-    growth = [Node() for _ in range(2 * gc.get_freeze_count())]
-    for _ in range(_TASKS_PER_LOOK):
-        frozen_state.end_task()
-    assert len(growth) > 0
-    assert in_a_cycle() is None
+    more_state = [Node() for _ in range(2 * gc.get_freeze_count())]
+    end_tasks_up_to_the_next_look()
+    assert len(more_state) > 0  # which keeps it alive up to here
+    assert node_in_a_cycle() is None

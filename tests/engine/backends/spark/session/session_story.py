@@ -28,19 +28,19 @@ from tests.engine.backends.spark.session.killed_query import run_query
 
 
 class Failing(StatefulProcessor):
-    """Fails where it is told to."""
+    """A processor that fails in `init`, or with the first `rows`."""
 
     def __init__(self, where: str) -> None:
         self.where = where
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self.fail_in("init")
+        self.fail_if_in("init")
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:
-        self.fail_in("rows")
+        self.fail_if_in("rows")
         yield from ()
 
-    def fail_in(self, place: str) -> None:
+    def fail_if_in(self, place: str) -> None:
         if self.where == place:
             raise LookupError(f"failed in {place}")
 
@@ -48,7 +48,8 @@ class Failing(StatefulProcessor):
         pass
 
 
-def failure(spark: SparkSession, folder: Path, where: str, into_batches: bool = False) -> str:
+def root_cause_of_failing_query(spark: SparkSession, folder: Path, where: str, into_batches: bool = False) -> str:
+    """Run a query that fails, with `foreachBatch` or without, and return the root cause."""
     rows = spark.readStream.schema("k int").json(str(folder / "input"))
     failing = rows.groupBy("k").transformWithState(Failing(where), "x int", "append", "none")
     writer = failing.writeStream.foreachBatch(count) if into_batches else failing.writeStream.format("noop")
@@ -64,7 +65,8 @@ def count(batch: DataFrame, batch_id: int) -> None:
     batch.count()
 
 
-def conflict() -> str:
+def start_with_other_cores() -> str:
+    """Ask for a session with other cores than the one that runs, and return the error."""
     try:
         local_session(cores=7)
     except SessionConflictError as error:
@@ -86,6 +88,7 @@ def run_until_the_jvm_is_killed(spark: SparkSession, folder: Path) -> str:
 
 
 def jvm() -> subprocess.Popen[bytes]:
+    """Return the process of the JVM of this program."""
     process = getattr(SparkContext._gateway, "proc", None)
     assert isinstance(process, subprocess.Popen)
     return process
@@ -93,28 +96,25 @@ def jvm() -> subprocess.Popen[bytes]:
 
 def facts_of_sessions(folder: Path) -> Iterator[tuple[str, object]]:
     """Start, kill and stop sessions, and yield the name and the value of each fact to be checked."""
-    environment = dict(os.environ)
+    variables = ("JAVA_HOME", "PYSPARK_PYTHON", "SPARK_LOCAL_IP")
+    yield "environment before", {name: os.environ.get(name) for name in variables}
     spark = local_session(cores=1, log=folder / "spark.log")
-    yield "environment", {name: os.environ.get(name) for name in ("JAVA_HOME", "PYSPARK_PYTHON", "SPARK_LOCAL_IP")}
-    yield (
-        "environment before",
-        {name: environment.get(name) for name in ("JAVA_HOME", "PYSPARK_PYTHON", "SPARK_LOCAL_IP")},
-    )
+    yield "environment", {name: os.environ.get(name) for name in variables}
     yield "python", [spark.sparkContext.pythonExec, sys.executable]
     yield "log", spark.conf.get(LOG_SETTING)
     yield "is reused", local_session(cores=1, conf={"spark.sql.shuffle.partitions": "3"}) is spark
     yield "partitions", spark.conf.get("spark.sql.shuffle.partitions")
     spark.conf.set("spark.sql.shuffle.partitions", "1")
-    yield "conflict", conflict()
-    yield "init", failure(spark, folder, "init")
-    yield "rows", failure(spark, folder, "rows", into_batches=True)
+    yield "conflict", start_with_other_cores()
+    yield "init", root_cause_of_failing_query(spark, folder, "init")
+    yield "rows", root_cause_of_failing_query(spark, folder, "rows", into_batches=True)
     yield "killed by", run_until_the_jvm_is_killed(spark, folder)
     spark = local_session(cores=2, log=folder / "logs/second.log")
     yield "after a kill", [spark.sparkContext.master, spark.range(5).count()]
     process = jvm()
     yield "doctor", asdict(examine_spark())
     stop_session(spark)
-    stop_session(spark)
+    stop_session(spark)  # for the second time it does nothing
     yield "ended", process.poll() is not None and SparkContext._active_spark_context is None
 
 

@@ -38,7 +38,7 @@ class ServerError(AnalysisException):
 
 @pytest.fixture
 def pipeline() -> Iterator[None]:
-    """The time in which a file is read."""
+    """Let a test run as if it stood in a file of a pipeline that is being read."""
     pytest.importorskip("grpc")
     from pyspark.pipelines.graph_element_registry import GraphElementRegistry, graph_element_registration_context
 
@@ -61,34 +61,44 @@ def query_of(silent: SilentSession) -> Query:
 
 
 def tables_of(query: Query) -> list[str]:
+    """Return the tables that the plan of a query reads, each as often as it names it."""
     return [read.named_table.unparsed_identifier for read in reads_of(connect_relation(query.results()))]
 
 
-def test_a_stateful_query_names_its_tables_above_its_state_in_a_pipeline_alone(
-    silent: SilentSession, request: pytest.FixtureRequest
-) -> None:
+def test_outside_of_a_pipeline_a_query_names_its_table_once(silent: SilentSession) -> None:
     assert not is_in_pipeline()
     assert tables_of(query_of(silent)) == ["rides"]
-    request.getfixturevalue("pipeline")
+
+
+@pytest.mark.usefixtures("pipeline")
+def test_in_a_pipeline_a_query_with_state_names_its_table_above_the_state_too(silent: SilentSession) -> None:
     assert is_in_pipeline()
     assert tables_of(query_of(silent)) == ["rides", "rides"]
-    points = events(silent.spark.readStream.table("rides"), at="at", schema="at timestamp, km double")
-    assert tables_of(points.where("km > 2").to_query()) == ["rides"]  # it keeps no state
     assert silent.questions == []
 
 
 @pytest.mark.usefixtures("pipeline")
-def test_a_session_of_a_pipeline_is_left_as_it_is(silent: SilentSession, caplog: pytest.LogCaptureFixture) -> None:
+def test_in_a_pipeline_a_query_without_state_names_its_table_once(silent: SilentSession) -> None:
+    points = events(silent.spark.readStream.table("rides"), at="at", schema="at timestamp, km double")
+    assert tables_of(points.where("km > 2").to_query()) == ["rides"]
+    assert silent.questions == []
+
+
+@pytest.mark.usefixtures("pipeline")
+def test_a_session_of_a_pipeline_is_left_as_it_is_and_one_that_will_not_do_is_refused(
+    silent: SilentSession, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.WARNING, "muntin.session"):
         assert prepare_session(silent.spark) is silent.spark
     assert not caplog.messages
+
     silent.settings[PROVIDER] = "HDFSBackedStateStoreProvider"
     with pytest.raises(SetupError, match=r"add to spark-pipeline\.yml:\n  configuration:\n    spark.sql.streaming"):
         query_of(silent).results()
 
 
 @pytest.mark.usefixtures("pipeline")
-def test_what_a_pipeline_does_itself_is_refused(silent: SilentSession) -> None:
+def test_calls_that_have_no_place_in_a_pipeline_are_refused_and_rejected_rows_are_not(silent: SilentSession) -> None:
     query = query_of(silent)
     with pytest.raises(QueryError, match=r"write\(\) has no place in a declarative pipeline(.|\n)*@dp.append_flow"):
         query.write(checkpoint="checkpoint", results="results")
@@ -103,11 +113,10 @@ def test_what_a_pipeline_does_itself_is_refused(silent: SilentSession) -> None:
 
 
 @pytest.mark.usefixtures("pipeline")
-def test_questions_that_spark_does_not_answer_ask_for_a_schema() -> None:
-    refused = ServerError("ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION")
-    words = r"does not tell the columns .*\n  say what they are: events\(..., schema="
-    with pytest.raises(QueryError, match=words), in_session():
-        raise refused
+def test_questions_that_spark_does_not_answer_in_a_pipeline_become_errors_with_advice() -> None:
+    advice = r"does not tell the columns .*\n  say what they are: events\(..., schema="
+    with pytest.raises(QueryError, match=advice), in_session():
+        raise ServerError("ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION")
     with pytest.raises(QueryError, match=r"the table `rides` does not exist: those of this pipeline"), in_session():
         raise ServerError("TABLE_OR_VIEW_NOT_FOUND", relationName="`rides`")
 

@@ -23,12 +23,14 @@ from tests.quick_spark import jvm as quick_jvm
 
 RunPython = Callable[..., subprocess.CompletedProcess[str]]
 ROOT = Path(__file__).parents[5]
+SECOND = 1_000_000
 FIRST = -10
 LAST = 20
-SECOND = 1_000_000
+"""The seconds of the stream that is killed; it begins before the epoch."""
 
 
 def batch(seconds: Iterable[int]) -> pa.Table:
+    """Return a micro-batch with a row of each key in each second, whose payload is the number of full ten seconds."""
     rows = [(key, second * SECOND, second // 10) for second, key in product(seconds, "ab")]
     keys, times, values = zip(*rows, strict=True)
     return pa.table({"key": keys, "at": pa.array(times, pa.timestamp("us", tz="UTC")), "x": values})
@@ -44,10 +46,10 @@ def session_facts(run_python: RunPython, tmp_path_factory: pytest.TempPathFactor
     write_batches(folder / "killed/stream", [*tens, batch([10**6])])  # the last closes all windows before it
     path = os.pathsep.join([str(ROOT), *sys.path])
     environment = quick_jvm.environment() | {"TZ": "America/New_York", "PYTHONPATH": path}
-    done = run_python("session_story.py", folder, environment=environment)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith("killing the JVM\n"), "nothing was printed before"
-    return {"folder": folder, **json.loads(done.stdout)}
+    program_run = run_python("session_story.py", folder, environment=environment)
+    assert program_run.returncode == 0, program_run.stderr
+    assert program_run.stderr.startswith("killing the JVM\n"), "nothing was printed before"
+    return {"folder": folder, **json.loads(program_run.stdout)}
 
 
 def test_the_callers_settings_win_and_java_options_are_joined() -> None:
@@ -113,11 +115,11 @@ def test_a_killed_jvm_costs_no_row_and_doubles_none(spark: SparkSession, session
     run_query(spark, killed)
 
     results = plain(pa.concat_tables(pq.read_table(file) for file in (killed / "parts").glob("*.parquet")))
-    assert sorted(results, key=lambda row: (row["key"], row["window"]["start"])) == results_of_all()
+    assert sorted(results, key=lambda row: (row["key"], row["window"]["start"])) == expected_results()
 
 
-def results_of_all() -> list[dict[str, Any]]:
-    """Return the results of all rows, by key and window."""
+def expected_results() -> list[dict[str, Any]]:
+    """Return the number and the payloads of the rows in each window of 15 seconds, by key and window."""
     members: dict[tuple[str, int], list[int]] = {}
     for second in range(FIRST, LAST):
         for key in "ab":
@@ -135,9 +137,9 @@ def test_a_new_session_starts_after_the_jvm_was_killed(session_facts: dict[str, 
 
 @pytest.mark.nightly
 def test_the_doctor_has_a_worker_of_spark_answer(session_facts: dict[str, Any]) -> None:
-    sign = session_facts["doctor"]
-    assert (sign["topic"], sign["health"]) == ("Spark", "ok")
-    assert sign["text"].endswith(" runs, and a worker of it answered with 1 row")
+    finding = session_facts["doctor"]
+    assert (finding["topic"], finding["health"]) == ("Spark", "ok")
+    assert finding["text"].endswith(" runs, and a worker of it answered with 1 row")
 
 
 @pytest.mark.nightly
@@ -147,10 +149,10 @@ def test_stopping_ends_the_jvm_and_may_be_done_twice(session_facts: dict[str, An
 
 @pytest.mark.nightly
 def test_a_session_that_cannot_start_says_why_and_prints_nothing(run_python: RunPython) -> None:
-    done = run_python("refuse_to_start.py", environment=quick_jvm.environment())
-    refused = json.loads(done.stdout)
-    assert done.stderr == ""
-    for reason, (message, log) in {"heap size": refused["no JVM"], "driver-memory": refused["no Spark"]}.items():
+    program_run = run_python("refuse_to_start.py", environment=quick_jvm.environment())
+    assert program_run.stderr == ""
+    errors = json.loads(program_run.stdout)
+    for reason, (message, log) in {"heap size": errors["no JVM"], "driver-memory": errors["no Spark"]}.items():
         assert message.startswith("Spark did not start with the Java in ")
         assert reason in message
         assert message.endswith(f"the whole log is {log}")

@@ -27,7 +27,7 @@ from muntin_engine.errors import SetupError
 SECOND = 1_000_000
 
 
-class Hands:
+class SetClock:
     """A clock that shows what it is set to."""
 
     def __init__(self, shown: int) -> None:
@@ -38,49 +38,52 @@ class Hands:
 
 
 def latest(reader: ClockReader, since: int = 0) -> int:
+    """Return the reading that Spark gets when the last micro-batch ended with the reading `since`."""
     return reader.latestOffset({"reading": since})["reading"]
 
 
 def test_a_reading_is_a_multiple_of_the_period_so_that_nothing_new_happens_in_between() -> None:
-    hands = Hands(100 * SECOND + 7)
-    reader = ClockReader(hands, 10 * SECOND)
+    clock = SetClock(100 * SECOND + 7)
+    reader = ClockReader(clock, 10 * SECOND)
     assert latest(reader) == 100 * SECOND
-    hands.shown += 9 * SECOND
+    clock.shown += 9 * SECOND
     assert latest(reader) == 100 * SECOND
     assert reader.partitions({"reading": 100 * SECOND}, {"reading": 100 * SECOND}) == []
 
 
 def test_a_micro_batch_has_one_reading() -> None:
-    reader = ClockReader(Hands(0), SECOND)
+    reader = ClockReader(SetClock(0), SECOND)
     (partition,) = reader.partitions(reader.initialOffset(), {"reading": 95 * SECOND})
     assert list(reader.read(partition)) == [(datetime.fromtimestamp(95, UTC),)]
 
 
 def test_a_clock_that_is_set_back_stands_still() -> None:
-    hands = Hands(50 * SECOND)
-    reader = ClockReader(hands, SECOND)
+    clock = SetClock(50 * SECOND)
+    reader = ClockReader(clock, SECOND)
     assert latest(reader, since=70 * SECOND) == 70 * SECOND
-    hands.shown = 60 * SECOND
+    clock.shown = 60 * SECOND
     assert reader.latestOffset() == {"reading": 70 * SECOND}  # as PySpark 4.1 asks for it
 
 
 def test_under_available_now_the_clock_is_read_once() -> None:
-    hands = Hands(100 * SECOND)
-    reader = ClockReader(hands, SECOND)
+    clock = SetClock(100 * SECOND)
+    reader = ClockReader(clock, SECOND)
     reader.prepareForTriggerAvailableNow()
-    hands.shown += 500 * SECOND
+    clock.shown += 500 * SECOND
     assert latest(reader) == 100 * SECOND
 
 
-def test_every_reading_of_a_clock_is_of_interest() -> None:
+def test_a_clock_is_read_up_to_its_latest_reading_by_default() -> None:
     limits = pytest.importorskip("pyspark.sql.streaming.datasource", reason="PySpark 4.1 asks for no limit")
-    assert isinstance(ClockReader(Hands(0), SECOND).getDefaultReadLimit(), limits.ReadAllAvailable)
+    assert isinstance(ClockReader(SetClock(0), SECOND).getDefaultReadLimit(), limits.ReadAllAvailable)
 
 
 def test_the_clock_of_the_machine_shows_microseconds_since_the_epoch() -> None:
     source = ClockSource({"period": str(SECOND)})
-    years = (source.now() - source.streamReader(None).initialOffset()["reading"]) / (365.25 * 86_400 * SECOND)
-    assert 50 < years < 200
+    epoch = source.streamReader(None).initialOffset()["reading"]
+    year = 365.25 * 86_400 * SECOND
+    years_since_epoch = (source.now() - epoch) / year
+    assert 50 < years_since_epoch < 200
 
 
 # A function of a plugin that fails names itself and what it was called with.
@@ -129,7 +132,7 @@ def test_a_function_that_fails_says_which_it_is_and_with_what() -> None:
 
 
 class Configured:
-    """A session with some settings."""
+    """A session with settings of Muntin: `wakeups_limit` is `spark.muntin.wakeups.limit`."""
 
     def __init__(self, **settings: str) -> None:
         self._settings = {f"spark.muntin.{name.replace('_', '.')}": value for name, value in settings.items()}
@@ -142,11 +145,19 @@ class Configured:
         return self._settings.get(name, default)
 
 
-def test_a_session_sets_how_many_wake_ups_a_key_may_have_in_a_micro_batch() -> None:
+def test_a_session_limits_the_wake_ups_of_a_key_and_the_patterns() -> None:
     session: Any = Configured(wakeups_limit="25", patterns_limit="7")
-    assert (settings_of(session).most_wake_ups, settings_of(session).most_patterns) == (25, 7)
-    plain: Any = Configured()
-    assert settings_of(plain).most_wake_ups == 1_000_000
+    settings = settings_of(session)
+    assert settings.most_wake_ups == 25
+    assert settings.most_patterns == 7
+
+
+def test_a_session_without_a_limit_allows_a_key_a_million_wake_ups() -> None:
+    session: Any = Configured()
+    assert settings_of(session).most_wake_ups == 1_000_000
+
+
+def test_a_limit_that_is_no_number_is_refused() -> None:
     wrong: Any = Configured(wakeups_limit="many")
     with pytest.raises(SetupError, match=r"spark.muntin.wakeups.limit is 'many'"):
         settings_of(wrong)
@@ -172,20 +183,21 @@ class InterruptedWhileItWaits:
 
 
 @pytest.mark.parametrize(
-    ("running", "free"),
+    ("running", "expected_name"),
     [([], "daily"), ([None, "other"], "daily"), (["daily"], "daily (2)"), (["daily (2)", "daily"], "daily (3)")],
 )
-def test_a_query_without_a_name_gets_one_that_no_running_query_has(running: list[str | None], free: str) -> None:
-    active = [SimpleNamespace(name=name) for name in running]
-    assert free_name(cast(Any, SimpleNamespace(streams=SimpleNamespace(active=active))), "daily") == free
+def test_a_query_gets_a_name_that_no_running_query_has(running: list[str | None], expected_name: str) -> None:
+    running_queries = [SimpleNamespace(name=name) for name in running]
+    session: Any = SimpleNamespace(streams=SimpleNamespace(active=running_queries))
+    assert free_name(session, "daily") == expected_name
 
 
 def test_an_interrupt_stops_the_query_and_ends_a_program_with_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Spark's own handler calls the JVM, so the main thread must not be in such a call itself."""
-    passed_on: list[Any] = []
-    monkeypatch.setattr(sys, "excepthook", lambda *error: passed_on.append(error))
+    unhandled: list[Any] = []
+    monkeypatch.setattr(sys, "excepthook", lambda *error: unhandled.append(error))
     running = InterruptedWhileItWaits()
     # The background jobs of a shell ignore interrupts.
     previous_handler = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -196,15 +208,17 @@ def test_an_interrupt_stops_the_query_and_ends_a_program_with_one_line(
         signal.signal(signal.SIGINT, previous_handler)
     assert running.stopped.is_set()
     assert not running.waits_in_main
+
+    # The hook of the program says one line of an interrupt, and passes other errors on to the hook before it.
     sys.excepthook(caught.type, caught.value, caught.tb)
     sys.excepthook(ValueError, ValueError("another"), None)
     assert capsys.readouterr().err == (
         "muntin: interrupted: the query has stopped, and goes on from its checkpoint when it is started again\n"
     )
-    assert [error[0] for error in passed_on] == [ValueError]
+    assert [error_type for error_type, *_ in unhandled] == [ValueError]
 
 
-def test_what_waiting_raises_is_raised_where_it_is_waited_for() -> None:
+def test_an_error_of_a_query_is_raised_where_it_is_waited_for() -> None:
     class Broken(InterruptedWhileItWaits):
         def awaitTermination(self) -> None:
             raise OSError("gone")
@@ -222,18 +236,25 @@ TICKS = spark_types.LongType()
 
 
 def schema(time: spark_types.DataType) -> spark_types.StructType:
+    """Return the schema of progress, of which only the type of the watermark counts here."""
     return spark_types.StructType([spark_types.StructField("watermark", time)])
 
 
 def test_counts_of_all_buckets_add_up_and_the_slowest_sets_the_punctuation() -> None:
-    numbers = [("accepted", 3), ("output_watermark", 20), ("results", 2), ("results", 1), ("newest", 99)]
-    numbers += [("accepted", 4), ("output_watermark", 10), ("late", 1), ("evaluate_us", 5)]
-    numbers += [("windows_closed", 7), ("windows_closed", 2)]
+    numbers_of_first_bucket = [("accepted", 3), ("output_watermark", 20), ("results", 2), ("windows_closed", 7)]
+    numbers_of_second_bucket = [("accepted", 4), ("output_watermark", 10), ("results", 1), ("windows_closed", 2)]
+    other_numbers = [("late", 1), ("newest", 99), ("evaluate_us", 5)]
+    numbers = [*numbers_of_first_bucket, *numbers_of_second_bucket, *other_numbers]
+
     assert COUNTED == ("accepted", "late", "rejected", "results")
-    assert progress_of(5, numbers, schema(TICKS)) == (5, 7, 1, 0, 3, 10, {"windows_closed": 9})
+    batch_id, accepted, late, rejected, results, watermark, other_counts = progress_of(5, numbers, schema(TICKS))
+    assert batch_id == 5
+    assert (accepted, late, rejected, results) == (3 + 4, 1, 0, 2 + 1)
+    assert watermark == 10
+    assert other_counts == {"windows_closed": 7 + 2}
 
 
-def test_a_micro_batch_without_a_row_says_nothing() -> None:
+def test_a_micro_batch_without_numbers_has_counts_of_zero_and_no_watermark() -> None:
     assert progress_of(0, [], schema(TICKS)) == (0, 0, 0, 0, 0, None, {})
 
 

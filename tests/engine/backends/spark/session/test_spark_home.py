@@ -9,7 +9,7 @@ from muntin_engine.backends.spark.session.spark_home import link_home, spark_hom
 
 
 def package(folder: Path) -> Path:
-    """Return a package as pip installs PySpark: Spark beside archives of Python sources."""
+    """Make a package as pip installs PySpark: Spark beside archives of Python sources."""
     for part in ("bin", "jars", "sbin", "python/lib", "sql"):
         (folder / "pyspark" / part).mkdir(parents=True)
     (folder / "pyspark/python/lib/pyspark.zip").touch()
@@ -27,8 +27,14 @@ def test_a_home_has_sparks_parts_and_no_archive_of_python_sources(tmp_path: Path
     assert (home / "jars/spark.jar").is_file()
     assert not (home / "python").exists()
     assert spark_home(spark, environment) == home, "it is made once"
+
+
+def test_settings_that_are_added_to_spark_later_are_in_its_home(tmp_path: Path) -> None:
+    spark = package(tmp_path)
+    home = spark_home(spark, {"XDG_CACHE_HOME": str(tmp_path / "cache")})
+    assert home is not None
     (spark / "conf").mkdir()
-    assert (home / "conf").is_dir(), "settings that are added later count"
+    assert (home / "conf").is_dir()
 
 
 def test_two_packages_have_homes_of_their_own(tmp_path: Path) -> None:
