@@ -140,7 +140,7 @@ def check_admission(name: str, evaluator: str) -> None:
     metrics = metrics_of(results)
     assert metrics["accepted"] + metrics["late"] == sum(len(rows) for rows, _ in batches)
     has_short_windows = QUERIES[name].longest < 10**9
-    if has_short_windows:
+    if has_short_windows:  # a window of a day, of 86 * 10**9 ticks, is never complete in the streams of these tests
         assert metrics["late"] >= 1
 
     in_another_order = run_batches(Feed(QUERIES[name], evaluator), batches, order=Random(2))

@@ -210,7 +210,7 @@ def test_another_number_of_queries_is_refused() -> None:
 def test_components_that_change_under_the_same_version_are_reported() -> None:
     def compatibility_of_mean(*components: str) -> Compatibility:
         """Return what a module `test.mean` 1.0, which keeps some sums of floats, is compatible with."""
-        stored_components = [[name, "add", "float64", []] for name in components]
+        stored_components = [[name, "add", "float64", []] for name in components]  # name, merge, type, shape
         identity = {"modules": [["test.mean", "1.0", {}, []]], "components": [stored_components]}
         return Compatibility(identity, [First()], [First()])
 

@@ -95,6 +95,7 @@ def test_a_difference_names_the_streams_of_the_checkpoint_and_of_the_query() -> 
 
     stored = json.loads(json.dumps(plan_identity(plan)))
     (difference,) = differences_between(stored, plan_identity(changed_plan))
+    # "left left of a": the input left is the column left of the stream a
     assert difference == Difference(
         "module",
         "both.members 1.0.0, left left of a, right right of b",

@@ -223,10 +223,12 @@ def test_the_state_of_a_bounded_disorder_does_not_grow_with_the_rows() -> None:
     assert progress.watermark == 96
 
 
-# a policy that follows the middle one of three starts
-#   5   9   90                      9 is the middle one: complete to 9
-#   12                              12 is:               complete to 12
 def test_a_row_from_the_far_future_does_not_move_a_policy_that_outvotes_it() -> None:
+    """The policy follows the middle one of the three newest starts.
+
+    5   9   90    the middle one is 9: complete to 9
+    12            the middle one of 9, 12 and 90 is 12
+    """
     history = [[Row("insert", start) for start in (5, 9, 90)], [Row("insert", 12)]]
     assert tracked_watermarks(Outvoted(0, of=3), [], history, Random(1)) == [9, 12]
 

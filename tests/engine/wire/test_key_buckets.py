@@ -32,7 +32,6 @@ def buckets(key_type: pa.DataType, *keys: Any, count: int = 256) -> list[int]:
     return buckets
 
 
-# The numbers were written down once. Checkpoints depend on them: a failure here means that old ones become unreadable.
 @pytest.mark.parametrize(
     ("key_type", "keys", "expected"),
     [
@@ -55,6 +54,7 @@ def buckets(key_type: pa.DataType, *keys: Any, count: int = 256) -> list[int]:
     ids=str,
 )
 def test_the_bucket_of_a_key_is_the_same_for_ever(key_type: pa.DataType, keys: list[Any], expected: list[int]) -> None:
+    """The numbers were written down once. Checkpoints depend on them: if one changes, old ones become unreadable."""
     assert buckets(key_type, *keys) == expected
 
 
@@ -132,6 +132,7 @@ def places_by_bucket(*tables: pa.Table) -> dict[int, list[int]]:
 
 
 def test_rows_of_a_key_stay_in_order_and_one_with_a_problem_may_hold_a_key_that_python_cannot_read() -> None:
+    # Rows 0 and 3 have a problem; the key of row 0 is a time that Python cannot read.
     after_year_9999 = 2**62
     times = pa.array([after_year_9999, 0, 0, 0, 0], pa.int64()).cast(pa.timestamp("us"))
     rows = pa.table(

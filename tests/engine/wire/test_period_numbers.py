@@ -30,8 +30,13 @@ def periods_of(unit: str, zone: str) -> Periods:
     return grid.periods
 
 
-# 0: only the periods in which a tick lies are computed; 1 << 20: all periods are.
-@pytest.mark.parametrize("most_periods", [0, 1 << 20])
+@pytest.mark.parametrize(
+    "most_periods",
+    [
+        0,  # only the periods in which a tick lies are computed
+        1 << 20,  # all periods are computed
+    ],
+)
 @pytest.mark.parametrize("zone", ZONES)
 def test_the_days_and_months_are_those_of_pandas(zone: str, most_periods: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(period_numbers, "_MOST_PERIODS", most_periods)
@@ -57,8 +62,14 @@ def test_months_begin_at_their_first_midnight(zone: str) -> None:
     assert ticks_of(periods_of("month", zone), np.array(numbers)).tolist() == expected
 
 
-# 0: only the periods with a tick are computed; 8: of ticks near each other, all are; 1 << 12: the limit of the engine.
-@pytest.mark.parametrize("most_periods", [0, 8, 1 << 12])
+@pytest.mark.parametrize(
+    "most_periods",
+    [
+        0,  # only the periods in which a tick lies are computed
+        8,  # of ticks near each other, all periods are computed
+        1 << 12,  # the limit of the engine
+    ],
+)
 def test_however_many_periods_are_computed_the_numbers_are_those_of_single_calls(
     most_periods: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

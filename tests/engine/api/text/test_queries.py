@@ -321,6 +321,7 @@ def is_near(left: float, right: float, most: float) -> bool:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        # of the steps, [0] is events, [1] is window and [2] is aggregate
         (lambda d: d.pop("muntin"), "is not the text of a query"),
         (lambda d: d.update(muntin=2), "version 2"),
         (lambda d: d.update(name="x"), "the text has name"),

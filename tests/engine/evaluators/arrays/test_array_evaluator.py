@@ -90,10 +90,10 @@ def array_of_lists(element: list[int], count: int) -> Any:
     return array
 
 
-# The only sum is 5.
 @pytest.mark.parametrize(
     ("compute", "result", "arrow_type", "expected"),
     [
+        # the only sum is 5
         (lambda sums: sums / 2, float, pa.float64(), 2.5),
         (lambda sums: sums > 0, bool, pa.bool_(), True),
         (lambda sums: sums.astype("int32"), int, pa.int64(), 5),

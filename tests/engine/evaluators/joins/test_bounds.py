@@ -91,10 +91,9 @@ def test_a_pair_is_emitted_when_the_second_of_its_rows_comes_without_any_waterma
     assert band.process(right=[8, 12, 7, 13]) == [(10, 8), (10, 12)]
 
 
-# For both: the left event is [10, 13), since right events may start up to two ticks later than it.
-
-
 def test_a_semi_join_emits_a_row_when_a_row_comes_that_it_meets() -> None:
+    # left        10 |-----| 13      right events may start up to two ticks later
+    # right   8 |----------| 13
     band = Band(later=2, earlier=4, kind=JoinKind.SEMI)
     assert band.process(left=[10], right=[8], left_watermark=0, right_watermark=8) != []
     assert band.process(left_watermark=0, right_watermark=12) == []
@@ -102,6 +101,7 @@ def test_a_semi_join_emits_a_row_when_a_row_comes_that_it_meets() -> None:
 
 
 def test_an_anti_join_emits_a_row_when_the_other_watermark_has_passed_its_end() -> None:
+    # left        10 |-----| 13      right events may start up to two ticks later
     band = Band(later=2, earlier=4, kind=JoinKind.ANTI)
     assert band.process(left=[10], left_watermark=0, right_watermark=8) == []
     assert band.process(left_watermark=0, right_watermark=12) == []

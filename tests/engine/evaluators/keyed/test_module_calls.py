@@ -96,4 +96,4 @@ def test_if_there_is_a_trace_each_window_is_recorded_before_its_call() -> None:
 
     call_for_windows(compute, [[1], [2], [3]])
     assert windows_so_far == [1, 2, 3]
-    assert trace.windows[:3] == KEYS_AND_EXTENTS
+    assert trace.windows[:3] == KEYS_AND_EXTENTS  # after the calls, the last window is recorded again

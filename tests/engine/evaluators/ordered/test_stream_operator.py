@@ -88,11 +88,14 @@ def reminders(*times: tuple[int, int], script: Script = EMPTY) -> Script:
     return script
 
 
-#  0    5    10   15   20   25   30
-#            a  b           !  c            due: a at 4, b at 25, c at 25, which has been answered once before
-#             !                 !
 @pytest.mark.parametrize("restarts", [0.0, 1.0])
 def test_a_wake_up_for_a_time_that_has_passed_comes_with_the_next_progress(restarts: float) -> None:
+    """Each event asks for a reminder: a for 4, b for 25, and c for 25, which has been answered once before.
+
+    0    5    10   15   20   25   30
+              a  b           !  c
+               !                 !      reminders
+    """
     script = reminders((10, 4), (13, 25)).punctuate(10).batch().punctuate(11).batch().punctuate(25).batch()
     script = reminders((28, 25), script=script).punctuate(40)
     assert emitted(query_of(Reminders()), script, restarts=restarts) == [
@@ -286,9 +289,11 @@ def test_streams_and_policies_under_which_events_do_not_come_in_order_are_refuse
 DAY: Final = 24 * 60 * 60 * 10**6
 
 
-#  0     3                               day
-#  a ! ! a ! ! ! ! ! ! ! ! ! ! ! ! ...   watermark
 def test_more_wake_ups_of_a_key_in_a_micro_batch_than_the_limit_are_an_error() -> None:
+    """
+    0     3                               day
+    a ! ! a ! ! ! ! ! ! ! ! ! ! ! ! ...   watermark
+    """
     query = query_of(Ticker(period=1))
     run = run_with_most_wake_ups(query, 1000)
     with pytest.raises(ModuleContractError) as failed:

@@ -76,14 +76,15 @@ def test_a_block_of_running_sums_is_as_long_as_a_window_if_that_is_longer_than_t
 
 
 def test_new_rows_follow_the_rows_in_windows_and_go_on_with_their_ranks() -> None:
-    # key              0     0     2
-    in_windows = replace(rows_of([2, 0, 1]), parts={RANK: Dense(COUNTED, np.array([7, 8, 1]))})
-    released = rows_of([1, 2, 1])
+    rows_of_keys_0_0_2 = rows_of([2, 0, 1])
+    in_windows = replace(rows_of_keys_0_0_2, parts={RANK: Dense(COUNTED, np.array([7, 8, 1]))})
+    new_rows = rows_of([1, 2, 1])
 
-    ranked = RowsByRank.join(np.array([0, 1, 2]), in_windows, released)
+    ranked = RowsByRank.join(np.array([0, 1, 2]), in_windows, new_rows)
+    new, old = True, False
     assert ranked.rows.keys.tolist() == [0, 0, 0, 1, 1, 2, 2]
     assert ranked.ranks.tolist() == [7, 8, 9, 1, 2, 1, 2]
-    assert ranked.are_released.tolist() == [False, False, True, True, True, False, True]
+    assert ranked.are_released.tolist() == [old, old, new, new, new, old, new]
 
     last_two_by_key = ranked.last(2)
     assert last_two_by_key.parts[RANK].array.tolist() == [8, 9, 1, 2, 1, 2]

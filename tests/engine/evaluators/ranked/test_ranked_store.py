@@ -71,9 +71,9 @@ def rows_at(time: int, keys: Sequence[int]) -> StretchTable:
 
 def test_a_batch_of_few_keys_adds_a_small_piece_and_leaves_the_rows_of_other_keys_where_they_are() -> None:
     rows = LastRowsOfKeys()
-    rows.replace(np.arange(100), 0, rows_at(time=1, keys=range(100)))
-    rows.replace(np.array([3, 7]), 2, rows_at(time=2, keys=[3, 3, 7]))
-    rows.replace(np.array([7]), 1, rows_at(time=3, keys=[7]))
+    rows.replace(np.arange(100), previous_count=0, rows=rows_at(time=1, keys=range(100)))
+    rows.replace(np.array([3, 7]), previous_count=2, rows=rows_at(time=2, keys=[3, 3, 7]))
+    rows.replace(np.array([7]), previous_count=1, rows=rows_at(time=3, keys=[7]))
 
     assert rows.count == 101
     assert [len(piece) for piece in rows._pieces] == [100, 3, 1]
@@ -83,8 +83,8 @@ def test_a_batch_of_few_keys_adds_a_small_piece_and_leaves_the_rows_of_other_key
 
 def test_a_table_of_all_rows_joins_the_pieces() -> None:
     rows = LastRowsOfKeys()
-    rows.replace(np.arange(100), 0, rows_at(time=1, keys=range(100)))
-    rows.replace(np.array([3]), 1, rows_at(time=2, keys=[3, 3]))
+    rows.replace(np.arange(100), previous_count=0, rows=rows_at(time=1, keys=range(100)))
+    rows.replace(np.array([3]), previous_count=1, rows=rows_at(time=2, keys=[3, 3]))
 
     assert rows.table().keys.tolist() == [0, 1, 2, 3, 3, *range(4, 100)]
     assert [len(piece) for piece in rows._pieces] == [101]
@@ -92,9 +92,9 @@ def test_a_table_of_all_rows_joins_the_pieces() -> None:
 
 def test_pieces_are_joined_when_most_of_their_rows_were_replaced() -> None:
     rows = LastRowsOfKeys()
-    rows.replace(np.arange(4), 0, rows_at(time=1, keys=range(4)))
+    rows.replace(np.arange(4), previous_count=0, rows=rows_at(time=1, keys=range(4)))
     for time in range(2, 8):
-        rows.replace(np.array([1, 2]), 2, rows_at(time, keys=[1, 2]))
+        rows.replace(np.array([1, 2]), previous_count=2, rows=rows_at(time, keys=[1, 2]))
         assert sum(map(len, rows._pieces)) <= 2 * rows.count
     assert rows.table().low.tolist() == [1, 7, 7, 1]
 
@@ -103,15 +103,15 @@ def test_pieces_are_joined_when_they_are_too_many(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(ranked_store, "MOST_PIECES", 2)
     rows = LastRowsOfKeys()
     for key in (1, 2, 3):
-        rows.replace(np.array([key]), 0, rows_at(time=9, keys=[key]))
+        rows.replace(np.array([key]), previous_count=0, rows=rows_at(time=9, keys=[key]))
     assert len(rows._pieces) == 1
     assert rows.table().keys.tolist() == [1, 2, 3]
 
 
 def test_keys_get_other_codes_and_keep_their_rows() -> None:
     rows = LastRowsOfKeys()
-    rows.replace(np.array([2, 5]), 0, rows_at(time=1, keys=[2, 5]))
-    rows.replace(np.array([5]), 1, rows_at(time=4, keys=[5]))
+    rows.replace(np.array([2, 5]), previous_count=0, rows=rows_at(time=1, keys=[2, 5]))
+    rows.replace(np.array([5]), previous_count=1, rows=rows_at(time=4, keys=[5]))
 
     new_code_of_each = np.array([-1, -1, 0, -1, -1, 1])  # key 2 becomes 0, and key 5 becomes 1
     rows.renumber(new_code_of_each)

@@ -61,7 +61,6 @@ def twisted_form(lifted: Any = None, results: Any = None) -> BoundForm:
     return BoundForm(Twisted(lifted, results), "test.twisted 1", (0,), (describe(float, "x"),))
 
 
-# What stands in the place of a null means nothing, but something must: a value that occurs, or zero.
 @pytest.mark.parametrize(
     ("annotation", "values", "arrow_type", "expected"),
     [
@@ -77,6 +76,7 @@ def twisted_form(lifted: Any = None, results: Any = None) -> BoundForm:
 def test_columns_become_arrays_of_the_declared_type(
     annotation: Any, values: list[Any], arrow_type: pa.DataType, expected: Any
 ) -> None:
+    """What stands in the place of a null means nothing, but something must: a value that occurs, or zero."""
     array = array_of(pa.array(values, arrow_type), describe(annotation, "x"))
     assert array.dtype == expected.dtype
     assert np.array_equal(array, expected)
