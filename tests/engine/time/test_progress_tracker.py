@@ -109,7 +109,7 @@ def tracked_watermarks(
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
 def test_the_watermark_is_that_of_reading_the_whole_history_again(policy: ProgressPolicy, sources: list[str]) -> None:
     random = Random(f"{policy} {policy.idle} {sources}")
-    sources_or_none = sources or [None]
+    sources_or_none: Sequence[str | None] = sources or [None]
     for _ in range(40):
         history = random_history(random, sources_or_none)
         watermarks = tracked_watermarks(policy, sources, history, random)

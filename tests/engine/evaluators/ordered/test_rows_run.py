@@ -130,14 +130,14 @@ def test_the_last_row_of_each_window_is_marked(
 
 
 @pytest.mark.parametrize("windows", [last(10).trigger(2), batch(2), last("5 minutes").partition("p")], ids=str)
-def test_windows_with_marks_have_one_more_column_of_results(windows: RowWindows) -> None:
+def test_windows_with_marks_have_one_more_column_of_results(windows: Any) -> None:
     plan = over(windows, Listed()).plan()
     plan_with_marks = over(windows.with_marks(), Listed()).plan()
     assert plan_with_marks.engine_columns == (*plan.engine_columns, "ends_window")
 
 
 @pytest.mark.parametrize("windows", [last(10).trigger(2), batch(2), last("5 minutes").partition("p")], ids=str)
-def test_marks_are_written_with_windows_as_data_and_as_text(windows: RowWindows) -> None:
+def test_marks_are_written_with_windows_as_data_and_as_text(windows: Any) -> None:
     with_marks = windows.with_marks()
     assert from_dict(with_marks.to_dict()) == with_marks
     assert str(with_marks).replace(".with_marks()", "") == str(windows)
