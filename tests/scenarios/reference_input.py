@@ -17,7 +17,7 @@ from muntin_engine.plan.window_steps import steps_of
 from muntin_engine.testing.reference_output import progress_of
 from muntin_engine.time.changes import Progress
 from muntin_engine.time.lifetimes import LifetimeChange
-from tests.engine.time.histories import Row, implied
+from tests.engine.time.histories import Row, watermark_of_rows
 from tests.scenarios.columns import columns_of
 from tests.scenarios.lifetimes import Life, changed, watermark
 from tests.scenarios.query import Query
@@ -158,7 +158,7 @@ class ReferenceProgress:
         self._inserted_rows[stream].append(rows)
         if isinstance(policy, Punctuated) or batch.punctuation == INFINITY:
             return EARLIEST if batch.punctuation is None else batch.punctuation
-        return implied(policy, None, self._inserted_rows[stream])
+        return watermark_of_rows(policy, None, self._inserted_rows[stream])
 
     def _advance_keys(self, punctuation: KeyPunctuation) -> None:
         """Advance the progress of a key or a pattern of keys; one that ends them names no time."""

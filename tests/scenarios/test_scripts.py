@@ -34,7 +34,7 @@ from muntin.testing import Batch, Script
 from muntin.triggers import every_count
 from muntin.windows.specification import Unwindowed
 from muntin_engine.time.changes import LATEST
-from tests.engine.time.histories import Row, punctuations
+from tests.engine.time.histories import Row, reference_watermarks
 from tests.modules.merged_states import ANY, COLUMNAR, FOLLOWING, OF_ROWS
 from tests.modules.progress_policies import Outvoted
 from tests.modules.several_inputs import Members
@@ -206,7 +206,7 @@ def test_a_script_may_be_given_the_watermark_of_a_policy(seed: int) -> None:
     for policy in (bounded_delay(delay), bounded_disorder(3), punctuate_every(span=5, delay=delay)):
         batches = list(replace(stream, allow_illegal=True).with_progress(policy).batches())
         rows_by_batch = [inserted_rows(batch) for batch in batches]
-        watermarks = punctuations(policy, [None], rows_by_batch)
+        watermarks = reference_watermarks(policy, [None], rows_by_batch)
 
         # Only a watermark that advances is punctuated; the one that closes the stream is not of the policy.
         punctuated: list[int] = []

@@ -1,4 +1,4 @@
-"""A query as one sees it where it is typed, and what modules and policies of one's own make of its plan."""
+"""A query as it is shown and named, and plans with policies and modules of a user's own."""
 
 from __future__ import annotations
 
@@ -28,27 +28,38 @@ from tests.engine.plan.queries import value_of
 from tests.modules.members import Count, Echo, Members
 
 
-def query(*modules: Any, inner: tuple[Any, ...] = (), **changed: Any) -> Query:
+def query(*modules: Any, inner: tuple[Any, ...] = (), **plan_parts: Any) -> Query:
+    """Return a query over a stream of Spark's.
+
+    Args:
+        modules: Plans of its modules.
+        inner: Queries whose results it reads.
+        plan_parts: Further arguments of `plan_of`.
+    """
     source = SimpleNamespace(df=Frame())
-    return Query((cast(Any, source),), plan_of(*modules, **changed), inner=inner)
+    return Query((cast(Any, source),), plan_of(*modules, **plan_parts), inner=inner)
 
 
-def test_a_query_shows_itself_in_three_lines() -> None:
-    shown = repr(query(planned(Count, "n", inputs=0), planned(Members, "m"), window=hopping("1 hour", "10 minutes")))
-    assert shown == (
+def test_a_query_shows_its_windows_its_modules_and_its_results() -> None:
+    of_hours = query(planned(Count, "n", inputs=0), planned(Members, "m"), window=hopping("1 hour", "10 minutes"))
+    assert repr(of_hours) == (
         "Query over hopping('1 hour', '10 minutes') by key, emit final\n"
         "  modules: n = show.count 1.0.0, m = show.members 1.0.0\n"
         "  results: key, window, n, m"
     )
 
 
-def test_an_operator_has_no_name_and_a_query_without_keys_is_of_all_rows() -> None:
-    shown = repr(query(planned(Echo, ""), columns={"keys": ()}, window=snapshot()))
-    assert shown.splitlines()[:2] == ["Query over snapshot() of all rows, emit final", "  modules: show.echo 1.0.0"]
+def test_an_operator_is_shown_without_a_name_and_a_query_without_keys_as_one_of_all_rows() -> None:
+    of_operator = query(planned(Echo, ""), columns={"keys": ()}, window=snapshot())
+    assert repr(of_operator).splitlines()[:2] == [
+        "Query over snapshot() of all rows, emit final",
+        "  modules: show.echo 1.0.0",
+    ]
 
 
-def test_a_notebook_shows_every_topic_of_each_query_before_it() -> None:
-    page = query(inner=(query(planned(Count, "n<b>", inputs=0)),))._repr_html_()
+def test_a_notebook_shows_a_query_and_its_inner_query_with_a_chart_and_all_topics_each() -> None:
+    inner_query = query(planned(Count, "n<b>", inputs=0))
+    page = query(inner=(inner_query,))._repr_html_()
     assert page.count("<svg ") == 2
     assert page.count("<table>") == 2
     assert page.count(">lag</th>") == 2
@@ -56,25 +67,40 @@ def test_a_notebook_shows_every_topic_of_each_query_before_it() -> None:
     assert "n<b>" not in page
 
 
-def test_a_chained_query_is_explained_with_those_before_it_and_without_the_names_of_their_buckets() -> None:
-    asked = query(inner=(query(window=tumbling("1 minute")),))
-    plan = replace(asked.plan, inputs=(replace(asked.plan.input, sources=("0", "1"), is_chained=True),))
-    first, second = replace(asked, plan=plan).plan_text().split("\n\n")
-    assert first.startswith("window      tumbling('1 minute'), ")
-    assert "progress    nothing but the end of a static input" in first
-    assert "progress    up to where the results of the query before are settled" in second
+def test_a_chained_query_is_explained_after_its_inner_query_and_without_the_names_of_buckets() -> None:
+    chained_query = query(inner=(query(window=tumbling("1 minute")),))
+    of_two_buckets = replace(chained_query.plan.input, sources=("0", "1"), is_chained=True)
+    plan = replace(chained_query.plan, inputs=(of_two_buckets,))
+
+    inner_text, text = replace(chained_query, plan=plan).plan_text().split("\n\n")
+    assert inner_text.startswith("window      tumbling('1 minute'), ")
+    assert "progress    nothing but the end of a static input" in inner_text
+    assert "progress    up to where the results of the query before are settled" in text
 
 
-def test_a_stream_is_not_shown_but_told_what_to_write() -> None:
+def test_show_of_a_query_over_a_stream_is_refused_with_the_call_that_writes_it() -> None:
     with pytest.raises(QueryError, match=r"(?s)this one is a stream.*query\.write\(results='results'"):
         query().show()
 
 
-def test_the_name_of_a_query_differs_by_its_window_its_modules_and_its_input() -> None:
+def names_of_six_queries() -> list[str]:
+    """Return the names under which queries report metrics: three plans, each over two inputs."""
     plans = [plan_of(window=tumbling("1 minute")), plan_of(window=tumbling("1 hour")), plan_of(planned(Members, "m"))]
-    names = [reported_name("muntin", plan, source) for plan in plans for source in ("1", "2")]
+    names: list[str] = []
+    for plan in plans:
+        names.append(reported_name("muntin", plan, "input 1"))
+        names.append(reported_name("muntin", plan, "input 2"))
+    return names
+
+
+def test_queries_report_under_names_that_differ_by_windows_modules_and_input_and_are_always_the_same() -> None:
+    names = names_of_six_queries()
     assert len(set(names)) == 6
-    assert names == [reported_name("muntin", plan, source) for plan in plans for source in ("1", "2")]
+    assert names_of_six_queries() == names
+
+
+def test_the_name_of_a_query_is_shown_with_as_much_as_tells_it_from_other_queries() -> None:
+    names = names_of_six_queries()
     assert shown_names(names[:1]) == {names[0]: "muntin"}
     assert sorted(shown_names(names[::2]).values()) == [
         "muntin tumbling('1 hour')",
@@ -84,16 +110,27 @@ def test_the_name_of_a_query_differs_by_its_window_its_modules_and_its_input() -
     assert len(set(shown_names(names).values())) == 6
 
 
-def test_a_query_without_windows_has_lifetimes_and_the_evaluator_says_how_complete_it_is() -> None:
+def test_results_of_a_query_without_windows_have_lifetimes_in_place_of_windows() -> None:
     plan = value_of("query(Steps, window=Unwindowed())")
-    assert plan.choice.evaluator == "event_by_event"
-    assert (plan.engine_columns, plan.lifetime_column) == (("lifetime",), "lifetime")
+    assert plan.engine_columns == ("lifetime",)
+    assert plan.lifetime_column == "lifetime"
+
+
+def test_a_query_without_windows_is_shown_and_explained_as_one() -> None:
+    plan = value_of("query(Steps, window=Unwindowed())")
     topics = dict(topics_of(plan))
     assert topics["window"] == "none, each event by itself, emit final"
     assert "context" not in topics
     assert text_of(plan).splitlines()[0] == "Query without windows, by key, emit final"
     assert spell_grouping(plan) == "test.steps by key"
+
+
+def test_the_absence_of_windows_comes_back_from_data() -> None:
     assert from_dict(Unwindowed().to_dict()) == Unwindowed()
+
+
+def test_only_queries_without_windows_are_evaluated_event_by_event() -> None:
+    assert value_of("query(Steps, window=Unwindowed())").choice.evaluator == "event_by_event"
     with pytest.raises(QueryError, match="event_by_event evaluator cannot run this query: it is for queries without w"):
         value_of("query(requested_evaluator='event_by_event')")
 
@@ -103,6 +140,8 @@ def test_a_query_without_windows_has_lifetimes_and_the_evaluator_says_how_comple
 
 @dataclass(frozen=True)
 class Following(ProgressPolicy):
+    """A policy as it has to be: the watermark follows the newest start."""
+
     def watermark(self, seen: SourceProgress) -> Any:
         return seen.newest
 
@@ -111,11 +150,15 @@ class Following(ProgressPolicy):
 
 
 class Unlike(Following):
+    """A policy that is not equal to another one of its delay."""
+
     def __init__(self, delay: int) -> None:
         object.__setattr__(self, "delay", delay)
 
 
 class Greedy(Following):
+    """A policy that fails if there is one row only."""
+
     starts_kept = 2
 
     def watermark(self, seen: SourceProgress) -> Any:
@@ -123,11 +166,15 @@ class Greedy(Following):
 
 
 class Fraction(Following):
+    """A policy whose watermark is no tick."""
+
     def watermark(self, seen: SourceProgress) -> Any:
         return seen.newest / 2
 
 
 class Many(Following):
+    """A policy that keeps more starts than it may."""
+
     starts_kept = 100_000
 
 
@@ -141,7 +188,9 @@ class Many(Following):
     ],
     ids=lambda part: type(part).__name__,
 )
-def test_a_policy_that_cannot_work_is_refused(policy: ProgressPolicy, message: str) -> None:
+def test_a_policy_that_would_fail_is_refused_for_an_input_and_for_a_source(
+    policy: ProgressPolicy, message: str
+) -> None:
     with pytest.raises(PolicyError, match=message):
         plan_of(input=input_of(policy))
     with pytest.raises(PolicyError, match=message):
@@ -152,6 +201,8 @@ def test_a_policy_that_cannot_work_is_refused(policy: ProgressPolicy, message: s
 
 
 class Scaled:
+    """A sum of scaled values, as an aggregator of Spark is written."""
+
     zero = 0
 
     def __init__(self, factor: int = 1) -> None:
@@ -187,11 +238,11 @@ def is_even(value: int) -> bool:
         (all_of(mean="stats.average", twice=preset(filtering("stats.average", is_even))), "sliced"),
     ],
 )
-def test_the_evaluator_goes_by_the_capabilities(cls: Any, evaluator: str) -> None:
+def test_the_evaluator_is_chosen_by_the_capabilities_of_an_adapted_or_combined_module(cls: Any, evaluator: str) -> None:
     assert plan_of(planned(cls)).choice.evaluator == evaluator
 
 
-def test_a_checkpoint_tells_conditions_and_parameters_apart() -> None:
+def test_modules_with_other_conditions_or_parameters_have_other_identities() -> None:
     plans = [
         plan_of(planned(SCALED)),
         plan_of(planned(SCALED, factor=2)),
@@ -203,6 +254,6 @@ def test_a_checkpoint_tells_conditions_and_parameters_apart() -> None:
     assert len(set(identities)) == len(identities)
 
 
-def test_a_wrong_parameter_is_refused_with_those_there_are() -> None:
+def test_a_wrong_parameter_of_a_combined_module_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(ParameterError, match=r"spark\.scaled_filtered\(factor: int = 1\) does not accept"):
         planned(filtering(SCALED, is_even), scale=2)

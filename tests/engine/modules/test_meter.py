@@ -1,10 +1,10 @@
-"""How long the calls of a module take."""
+"""The time that the calls of a module take, all of them at first and then a sample, on a clock that tests move."""
 
 from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 
 import pytest
 
@@ -12,7 +12,7 @@ from muntin_engine.modules.meter import STRIDE, TIMED, Meter
 
 
 class Clock:
-    """A clock that stands still unless it is moved."""
+    """A clock that stands still unless a test moves it."""
 
     def __init__(self) -> None:
         self.time = 0
@@ -22,11 +22,11 @@ class Clock:
 
 
 class Work:
-    """A method that takes some time."""
+    """A method whose calls take some time each, and return how long that was."""
 
-    def __init__(self, clock: Clock, durations: Iterator[int]) -> None:
+    def __init__(self, clock: Clock, durations: Iterable[int]) -> None:
         self.clock = clock
-        self.durations = durations
+        self.durations = iter(durations)
 
     def __call__(self) -> int:
         duration = next(self.durations)
@@ -35,49 +35,56 @@ class Work:
 
 
 def call(meter: Meter, method: Callable[[], int]) -> int:
+    """Call a method as the engine does, so that the meter times it if the call is in its sample."""
     return meter.sampled(method)()
 
 
 def test_the_first_calls_are_all_timed() -> None:
     clock = Clock()
     meter = Meter(clock)
-    work = Work(clock, iter(range(TIMED)))
-    assert [call(meter, work) for _ in range(TIMED - 1)] == list(range(TIMED - 1))
-    assert meter.take() == sum(range(TIMED - 1))
+    durations = range(TIMED - 1)
+    work = Work(clock, durations)
+    assert [call(meter, work) for _ in durations] == list(durations)
+    assert meter.take() == sum(durations)
 
 
-def test_later_calls_are_timed_now_and_then_and_stand_for_the_others() -> None:
+def test_of_later_calls_a_sample_is_timed_and_stands_for_the_others() -> None:
     clock = Clock()
     meter = Meter(clock)
-    work = Work(clock, iter([5] * 10_000))
+    work = Work(clock, [5] * 10_000)
     for _ in range(10_000):
         call(meter, work)
-    assert meter.take() == pytest.approx(50_000, rel=0.005)
+    assert meter.take() == pytest.approx(10_000 * 5, rel=0.005)
 
 
-def test_methods_that_are_called_in_turn_all_get_their_share() -> None:
+def test_the_sample_has_an_equal_share_of_each_of_several_methods_that_are_called_in_turn() -> None:
     clock = Clock()
-    turns = [1, 10, 100, 1000]
     meter = Meter(clock)
-    work = Work(clock, iter(turns * 3100))
-    for _ in range(3100 * len(turns)):
+    turn = [1, 10, 100, 1000]
+    turns = 100 * STRIDE
+    work = Work(clock, turn * turns)
+    for _ in range(len(turn) * turns):
         call(meter, work)
-    assert meter.take() == pytest.approx(3100 * sum(turns), rel=0.02)
-    assert all(STRIDE % length for length in range(2, STRIDE))
+    assert meter.take() == pytest.approx(turns * sum(turn), rel=0.02)
 
 
-def test_a_call_inside_another_does_not_change_what_that_one_stands_for() -> None:
+def test_the_stride_is_a_prime() -> None:
+    assert all(STRIDE % divisor for divisor in range(2, STRIDE))
+
+
+def test_calls_inside_of_calls_do_not_distort_the_sample_of_the_outer_ones() -> None:
     clock = Clock()
     meter = Meter(clock)
-    inner = Work(clock, iter([0] * 10_000))
+    inner = Work(clock, [0] * 10_000)
 
     def outer() -> int:
         clock.time += 7
         return call(meter, inner)
 
-    for _ in range(3100):
+    outer_calls = 100 * STRIDE
+    for _ in range(outer_calls):
         call(meter, outer)
-    assert meter.take() == pytest.approx(3100 * 7, rel=0.1)
+    assert meter.take() == pytest.approx(outer_calls * 7, rel=0.1)
 
 
 def test_a_call_that_fails_is_timed_as_well() -> None:
@@ -93,7 +100,7 @@ def test_a_call_that_fails_is_timed_as_well() -> None:
     assert meter.take() == 3
 
 
-def test_what_is_timed_as_a_whole_adds_up() -> None:
+def test_the_times_of_loops_that_are_timed_as_a_whole_add_up() -> None:
     clock = Clock()
     meter = Meter(clock)
     for _ in range(3):
@@ -103,37 +110,44 @@ def test_what_is_timed_as_a_whole_adds_up() -> None:
     assert meter.take() == 60
 
 
-def test_taking_starts_anew() -> None:
+def test_a_take_sets_the_time_to_zero_and_the_next_call_is_timed() -> None:
     clock = Clock()
     meter = Meter(clock)
-    work = Work(clock, iter([1] * 1000))
+    work = Work(clock, [1] * 1000)
     for _ in range(TIMED + 3):
         call(meter, work)
+    assert meter.skips > 0
+
     meter.take()
     assert meter.skips == 0
     assert meter.take() == 0
 
 
-def test_calls_that_come_in_the_same_order_in_each_batch_all_get_their_turn() -> None:
+def test_a_long_call_at_the_same_place_of_each_batch_is_in_the_sample_of_one_batch_of_a_stride() -> None:
     clock = Clock()
     meter = Meter(clock)
-    spent = 0
+    batch = [1] * 200
+    batch[100] = 1000
+    measured = 0
     for _ in range(STRIDE):
-        work = Work(clock, iter([1000 if place == 100 else 1 for place in range(200)]))
-        for _ in range(200):
+        work = Work(clock, batch)
+        for _ in batch:
             call(meter, work)
-        spent += meter.take()
-    assert spent == pytest.approx(STRIDE * 1199, rel=0.1)
+        measured += meter.take()
+    assert measured == pytest.approx(STRIDE * sum(batch), rel=0.1)
 
 
 def test_without_a_clock_nothing_is_measured() -> None:
     meter = Meter()
-    work = Work(Clock(), iter([1] * 10))
+    work = Work(Clock(), [1] * 10)
     assert [call(meter, work) for _ in range(10)] == [1] * 10
     meter.since(meter.now())
     assert meter.take() == 0
 
 
-@pytest.mark.parametrize(("clock", "skips"), [(time.perf_counter_ns, False), (None, True)])
-def test_a_meter_travels_to_the_workers_as_it_was_made(clock: Callable[[], int] | None, skips: bool) -> None:
-    assert bool(pickle.loads(pickle.dumps(Meter(clock))).skips) is skips
+@pytest.mark.parametrize(("clock", "skips_calls"), [(time.perf_counter_ns, False), (None, True)])
+def test_a_pickled_meter_measures_only_if_it_was_made_with_a_clock(
+    clock: Callable[[], int] | None, skips_calls: bool
+) -> None:
+    meter = pickle.loads(pickle.dumps(Meter(clock)))
+    assert (meter.skips > 0) is skips_calls

@@ -53,6 +53,8 @@ class Span(NamedTuple):
 
 
 class Scaled(Aggregate[int, int]):
+    """A module with parameters, of which it refuses one value."""
+
     name, version = "show.scaled", "1.0.0"
 
     def __init__(self, by: Any = 1, *, labels: Any = ()) -> None:
@@ -65,6 +67,8 @@ class Scaled(Aggregate[int, int]):
 
 
 class Spans(Operator[int, Span]):
+    """An operator whose rows are records: each field is a column."""
+
     name, version = "show.spans", "1.0.0"
 
     def compute_result(self, payloads: Sequence[int]) -> list[Span]:
@@ -72,6 +76,8 @@ class Spans(Operator[int, Span]):
 
 
 class Bound(Operator[int, int]):
+    """An operator with time-bound results, which accepts two clips."""
+
     name, version = "show.bound", "1.0.0"
     is_time_sensitive = True
     accepted_clips = frozenset({ClipPolicy.FULL, ClipPolicy.RIGHT})
@@ -82,12 +88,16 @@ class Bound(Operator[int, int]):
 
 
 class Free(Bound):
+    """An operator that promises nothing of its results."""
+
     name = "show.free"
     accepted_clips = frozenset(ClipPolicy)
     contract = OutputContract.UNRESTRICTED
 
 
 class Sketch(IncrementalAggregate[int, list[int], int]):
+    """A module whose states can be combined, and have a bounded size."""
+
     name, version = "show.sketch", "1.0.0"
     state_bytes = 900
 
@@ -105,16 +115,22 @@ class Sketch(IncrementalAggregate[int, list[int], int]):
 
 
 class Listing(Sketch):
+    """A module whose states grow with their values."""
+
     name = "show.listing"
     state_bytes = None  # type: ignore[assignment]  # nobody knows
 
 
 class Peeled(Sketch):
+    """A module whose states can be taken away from merged ones."""
+
     def deduct(self, state: list[int], other: list[int]) -> list[int]:
         return state[len(other) :]
 
 
 class Whole(ColumnarAggregate[int, int]):
+    """A sum on arrays, which can be subtracted exactly."""
+
     name, version = "show.whole", "1.0.0"
 
     def components(self) -> Mapping[str, Component]:
@@ -162,6 +178,7 @@ def query(*modules: Any, input: Any = None, late: Any = None, order: int | None 
 
 
 def _planned(cls: Any, output: str) -> ModulePlan:
+    """Return a module with the parameters that it cannot do without."""
     parameters = {"within": 10} if cls is FollowedBy else {}
     return planned(cls, "" if cls.is_operator else output, **parameters)
 
@@ -182,10 +199,12 @@ def column(role: str, name: str, type: str = "string") -> dict[str, Any]:
 
 
 def keys(*columns: tuple[str, str]) -> dict[str, Any]:
+    """Return a change of the keys of a query, each of a name and a type."""
     return {"columns": {"keys": tuple(NamedColumn(name, type) for name, type in columns)}}
 
 
-def _offered(module: ModuleType) -> dict[str, Any]:
+def _public(module: ModuleType) -> dict[str, Any]:
+    """Return what a module offers, by name."""
     return {name: getattr(module, name) for name in module.__all__}
 
 
@@ -193,11 +212,11 @@ _MODULES = (Bound, Count, Echo, FollowedBy, Free, Joined, Lifetimes, Listing, Me
 _POLICIES = (EmitPolicy.FINAL, EmitPolicy.EAGER, EmitPolicy.SPECULATIVE)
 
 NAMES: Final[dict[str, Any]] = {
-    **_offered(muntin_stats),
-    **_offered(muntin),
-    **_offered(progress),
-    **_offered(triggers),
-    **_offered(rows),
+    **_public(muntin_stats),
+    **_public(muntin),
+    **_public(progress),
+    **_public(triggers),
+    **_public(rows),
     **{cls.__name__: cls for cls in (*_MODULES, Scaled, Sketch, Spans, Statistics, Steps, Whole)},
     **{cls.__name__: cls for cls in (Decimal, Guarded, OnlyIfMoved, OtherThanBefore, Outvoted, Unwindowed)},
     **{

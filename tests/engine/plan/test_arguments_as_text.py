@@ -1,4 +1,4 @@
-"""The law of values: what is written is read as an equal value, through JSON."""
+"""Arguments of a query as JSON: the value that is read equals the value that was written."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ import muntin.triggers
 from muntin.catalog.named_windows import OWN_KINDS, OWN_ROWS
 from muntin.errors import MuntinError, QueryError
 from muntin.progress import ProgressPolicy, bounded_delay
-from muntin.windows import WindowSpecification
 from muntin_engine.api.text.kinds import ProgramClasses
 from muntin_engine.plan.arguments_as_text import write_parameter, write_value
 from muntin_engine.plan.text_functions import FUNCTIONS
@@ -28,50 +27,48 @@ from tests.engine.api.text.random_queries import DECIMALS, EMISSIONS, LATE, PROG
 VALUES = (*WINDOWS, *TICKS, *DECIMALS, *ROWS, *TRIGGERS, *PROGRESS, *EMISSIONS, *LATE)
 
 
-def there_and_back(value: Any, *classes: Any) -> Any:
-    return ProgramClasses.of(classes).read(json.loads(json.dumps(write_value(value))), "here")
+def written_and_read(value: Any, *classes: Any) -> Any:
+    """Write a value as JSON, and return the value that is read from it, given classes of the program."""
+    text = json.dumps(write_value(value))
+    return ProgramClasses.of(classes).read(json.loads(text), "here")
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: str(value)[:60])
 def test_a_value_comes_back_through_json(value: Any) -> None:
-    back = there_and_back(value)
-    assert back == value
-    assert type(back) is type(value) or isinstance(value, str)
-    assert str(back) == str(value)
+    read_value = written_and_read(value)
+    assert read_value == value
+    assert type(read_value) is type(value) or isinstance(value, str)
+    assert str(read_value) == str(value)
 
 
-def test_lengths_stay_what_they_were_given_as() -> None:
-    for windows in (*WINDOWS, *TICKS, *DECIMALS):
-        back = there_and_back(windows)
-        lengths = [type(getattr(windows, name)) for name in windows.lengths if getattr(windows, name)]
-        assert [type(getattr(back, name)) for name in windows.lengths if getattr(windows, name)] == lengths
+@pytest.mark.parametrize("windows", [*WINDOWS, *TICKS, *DECIMALS], ids=str)
+def test_the_lengths_of_windows_come_back_with_their_types(windows: Any) -> None:
+    read_windows = written_and_read(windows)
+    for name in windows.lengths:
+        length = getattr(windows, name)
+        if length:
+            assert type(getattr(read_windows, name)) is type(length)
 
 
-def test_every_public_function_of_windows_triggers_and_progress_can_be_written() -> None:
-    makers = {
-        name
-        for room in (muntin, muntin.progress, muntin.triggers)
-        for name in room.__all__
-        if inspect.isfunction(made := getattr(room, name))
-        and (ending := str(inspect.signature(made).return_annotation)).endswith(
-            (
-                "Windows",
-                "Trigger",
-                "Emission",
-                "Lateness",
-                *(c.__name__ for c in vars(muntin.progress).values() if isinstance(c, type)),
-            )
-        )
-        and ending
-    }
-    assert makers - {"window", "named"} <= set(FUNCTIONS)
-    assert len(makers) > 30
+def test_every_public_function_that_returns_windows_triggers_or_policies_can_be_written() -> None:
+    progress_policies = [member.__name__ for member in vars(muntin.progress).values() if isinstance(member, type)]
+    returned_types = ("Windows", "Trigger", "Emission", "Lateness", *progress_policies)
+    function_names: set[str] = set()
+    for module in (muntin, muntin.progress, muntin.triggers):
+        for name in module.__all__:
+            member = getattr(module, name)
+            if inspect.isfunction(member):
+                returned_type = str(inspect.signature(member).return_annotation)
+                if returned_type.endswith(returned_types):
+                    function_names.add(name)
+    assert function_names - {"window", "named"} <= set(FUNCTIONS)
+    assert len(function_names) > 30
 
 
-def test_every_kind_and_function_is_among_the_values_of_the_law() -> None:
+def test_every_kind_and_function_is_among_the_values_of_these_tests() -> None:
     text = json.dumps([write_value(value) for value in VALUES])
     missing = {name for name in {**OWN_KINDS, **OWN_ROWS, **FUNCTIONS} if f'"{name}"' not in text}
-    assert missing == {"global", "ordered"}  # which are written as others
+    assert missing == {"global", "ordered"}, "these two are written as others"
 
 
 @pytest.mark.parametrize(
@@ -82,10 +79,15 @@ def test_every_kind_and_function_is_among_the_values_of_the_law() -> None:
     ],
     ids=repr,
 )
-def test_a_parameter_comes_back_as_it_was(value: Any) -> None:
-    back = ProgramClasses.of(()).parameter(json.loads(json.dumps(write_parameter(value))), "here")
-    assert back == value
-    assert type(back) is type(value)
+def test_a_parameter_comes_back_through_json(value: Any) -> None:
+    read_value = written_and_read_parameter(value)
+    assert read_value == value
+    assert type(read_value) is type(value)
+
+
+def written_and_read_parameter(value: Any) -> Any:
+    text = json.dumps(write_parameter(value))
+    return ProgramClasses.of(()).parameter(json.loads(text), "here")
 
 
 PARAMETERS = strategies.recursive(
@@ -104,20 +106,20 @@ PARAMETERS = strategies.recursive(
 
 
 @given(PARAMETERS)
-def test_parameters_in_parameters_come_back_too_whatever_their_names(value: Any) -> None:
-    back = ProgramClasses.of(()).parameter(json.loads(json.dumps(write_parameter(value))), "here")
-    assert repr(back) == repr(value)
+def test_lists_and_dictionaries_come_back_though_their_keys_are_words_of_the_notation(value: Any) -> None:
+    assert repr(written_and_read_parameter(value)) == repr(value)
 
 
-def test_a_function_is_no_text() -> None:
+@pytest.mark.parametrize("value", [lambda row: row, {"a": [lambda row: row]}], ids=["alone", "in a dictionary"])
+def test_a_function_as_a_parameter_is_refused(value: Any) -> None:
     with pytest.raises(QueryError, match="cannot be written as text"):
-        write_parameter(lambda row: row)
-    with pytest.raises(QueryError, match="cannot be written as text"):
-        write_parameter({"a": [lambda row: row]})
+        write_parameter(value)
 
 
 @dataclass(frozen=True)
 class Slow(ProgressPolicy):
+    """A policy that the program of a query has."""
+
     delay: int
 
     def watermark(self, seen: Any) -> int:
@@ -127,19 +129,38 @@ class Slow(ProgressPolicy):
         return f"{spell(self.delay)} behind"
 
 
-def test_a_class_of_the_program_is_given() -> None:
+def test_a_policy_of_a_class_of_the_program_is_read_if_the_class_is_given() -> None:
     policy = Slow(muntin.ticks("1 minute")).with_idle("1 hour")
-    assert there_and_back(policy, Slow) == policy
+    assert written_and_read(policy, Slow) == policy
     with pytest.raises(QueryError, match="a class of your own is given"):
-        there_and_back(policy)
+        written_and_read(policy)
 
 
-def test_an_unknown_kind_has_the_closest_name() -> None:
-    with pytest.raises(QueryError, match="did you mean 'tumbling'"):
-        ProgramClasses.of(()).read({"kind": "tumblin", "size": "1 hour"}, "here")
-    with pytest.raises(MuntinError, match="size"):
-        ProgramClasses.of(()).read({"kind": "tumbling", "hop": "1 hour"}, "here")
-    assert isinstance(ProgramClasses.of(()).read({"kind": "calendar", "size": "month"}, "here"), WindowSpecification)
-    with pytest.raises(QueryError, match="neither idle"):
-        ProgramClasses.of(()).read({"kind": "tumbling", "size": "1 hour", "idle": {"after": "1 minute"}}, "here")
-    assert bounded_delay(3) == ProgramClasses.of(()).read({"kind": "bounded_delay", "delay": 3}, "here")
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        ({"kind": "calendar", "size": "month"}, muntin.calendar("month")),
+        ({"kind": "bounded_delay", "delay": 3}, bounded_delay(3)),
+    ],
+    ids=["windows", "progress"],
+)
+def test_windows_and_policies_are_read_by_their_kind(data: dict[str, Any], expected: Any) -> None:
+    assert ProgramClasses.of(()).read(data, "here") == expected
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "message"),
+    [
+        pytest.param({"kind": "tumblin", "size": "1 hour"}, QueryError, "did you mean 'tumbling'", id="unknown kind"),
+        pytest.param({"kind": "tumbling", "hop": "1 hour"}, MuntinError, "size", id="an argument of another kind"),
+        pytest.param(
+            {"kind": "tumbling", "size": "1 hour", "idle": {"after": "1 minute"}},
+            QueryError,
+            "neither idle",
+            id="windows that are idle",
+        ),
+    ],
+)
+def test_data_that_is_no_value_is_refused(data: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        ProgramClasses.of(()).read(data, "here")

@@ -7,6 +7,7 @@ import pytest
 from muntin import count_by_start, global_windows, landmark, session, snapshot, tumbling
 from muntin.progress import bounded_delay
 from muntin.windows import WindowSpecification
+from muntin_engine.plan import Input
 from muntin_engine.plan.explanation import explain_plan, topics_of
 from muntin_engine.plan.metrics import metrics_of
 from tests.engine.plan.plans import input_of, plan_of, planned
@@ -297,20 +298,29 @@ query(Sum, order=1, window=last('1 minute'), **SEQ)
 EXPLANATIONS = list(entries(EXPLAINED))
 
 
-@pytest.mark.parametrize(("asked", "lines"), EXPLANATIONS, ids=[asked for asked, _ in EXPLANATIONS])
-def test_a_query_is_explained_topic_by_topic(asked: str, lines: str) -> None:
-    topics = dict(topics_of(value_of(asked)))
+@pytest.mark.parametrize(("query", "lines"), EXPLANATIONS, ids=[query for query, _ in EXPLANATIONS])
+def test_a_query_is_explained_topic_by_topic(query: str, lines: str) -> None:
+    topics = dict(topics_of(value_of(query)))
     for line in lines.splitlines():
         topic, text = line.split(maxsplit=1)
         assert says(topics.get(topic, "(not a line)"), text), f"{topic}: {topics.get(topic)}"
 
 
-def test_the_explanation_says_which_sample_of_a_time_holds() -> None:
-    first_read = input_of(bounded_delay("1 minute"), order=0)
-    assert dict(topics_of(plan_of(input=first_read, is_edge=True)))["samples"] == "of one time, the last by c0"
-    without_order = dict(topics_of(plan_of(input=input_of(bounded_delay("1 minute")), is_edge=True)))
-    assert without_order["samples"].startswith("of one time, the greatest by what is read of it; events(..., order=")
-    assert "samples" not in dict(topics_of(plan_of(input=input_of(bounded_delay("1 minute")))))
+def explanation_of_samples(input: Input) -> str:
+    return dict(topics_of(plan_of(input=input, is_edge=True)))["samples"]
+
+
+def test_the_explanation_says_which_of_several_samples_at_one_time_holds() -> None:
+    ordered_by_c0 = input_of(bounded_delay("1 minute"), order=0)
+    without_order = input_of(bounded_delay("1 minute"))
+    assert explanation_of_samples(ordered_by_c0) == "of one time, the last by c0"
+    assert explanation_of_samples(without_order).startswith(
+        "of one time, the greatest by what is read of it; events(..., order="
+    )
+
+
+def test_the_explanation_of_events_has_no_line_on_samples() -> None:
+    assert "samples" not in dict(topics_of(plan_of(is_edge=False)))
 
 
 def test_the_explanation_of_a_query_has_a_line_per_topic() -> None:
@@ -336,10 +346,14 @@ def test_the_explanation_of_a_query_has_a_line_per_topic() -> None:
     [landmark("1 day"), global_windows(), count_by_start(3), tumbling("1 hour"), session("1 hour"), snapshot()],
     ids=str,
 )
-def test_the_general_evaluator_forgets_keys_and_says_and_counts_so(window: WindowSpecification) -> None:
-    plan = plan_of(window=window, forget_keys_after=5)
-    remembering = plan_of(window=window)
-    assert plan.choice.evaluator == "general"
-    assert "keys_forgotten" in {metric.name for metric in metrics_of(plan)}
-    assert "keys_forgotten" not in {metric.name for metric in metrics_of(remembering)}
-    assert ("forgetting" in dict(topics_of(plan)), "forgetting" in dict(topics_of(remembering))) == (True, False)
+def test_a_query_that_forgets_keys_is_run_by_the_general_evaluator_and_has_a_metric_and_a_topic_for_it(
+    window: WindowSpecification,
+) -> None:
+    forgetting_plan = plan_of(window=window, forget_keys_after=5)
+    assert forgetting_plan.choice.evaluator == "general"
+    assert "keys_forgotten" in {metric.name for metric in metrics_of(forgetting_plan)}
+    assert "forgetting" in dict(topics_of(forgetting_plan))
+
+    remembering_plan = plan_of(window=window)
+    assert "keys_forgotten" not in {metric.name for metric in metrics_of(remembering_plan)}
+    assert "forgetting" not in dict(topics_of(remembering_plan))

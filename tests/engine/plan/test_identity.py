@@ -68,11 +68,17 @@ EMISSIONS = (
 )
 
 
-def differing(first: str, second: str) -> list[str]:
+def general_identity(arguments: str) -> dict[str, Any]:
+    """Return the identity of a query on the general evaluator, which is plain data."""
+    identity = plan_identity(value_of(f"query({arguments}, requested_evaluator='general')"))
+    assert json.loads(json.dumps(identity)) == identity
+    return identity
+
+
+def differing_parts(first: str, second: str) -> list[str]:
     """Return the names of the parts in which the identities of two queries differ, results left out."""
-    first_identity = plan_identity(value_of(f"query({first}, requested_evaluator='general')"))
-    second_identity = plan_identity(value_of(f"query({second}, requested_evaluator='general')"))
-    assert json.loads(json.dumps(second_identity)) == second_identity, "it is plain data"
+    first_identity = general_identity(first)
+    second_identity = general_identity(second)
     differing_names: list[str] = []
     for name in first_identity | second_identity:
         if name != "results" and first_identity.get(name) != second_identity.get(name):
@@ -80,17 +86,17 @@ def differing(first: str, second: str) -> list[str]:
     return differing_names
 
 
-@pytest.mark.parametrize("changed", CHANGES)
-def test_what_the_state_depends_on_is_in_the_identity_and_nothing_else(changed: str) -> None:
-    assert differing("Count", f"Count, {changed}") == CHANGES[changed]
+@pytest.mark.parametrize("change", CHANGES)
+def test_the_parts_of_a_query_that_its_state_depends_on_are_in_its_identity_and_no_others(change: str) -> None:
+    assert differing_parts("Count", f"Count, {change}") == CHANGES[change]
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS, ids=[" and ".join(pair) for pair in PAIRS])
-def test_queries_differ_by_what_a_checkpoint_keeps_of_them(first: str, second: str) -> None:
-    assert differing(first, second) == PAIRS[first, second]
+def test_the_identities_of_two_queries_differ_in_the_parts_that_their_states_depend_on(first: str, second: str) -> None:
+    assert differing_parts(first, second) == PAIRS[first, second]
 
 
-def test_parameters_are_spelled_the_same_each_time() -> None:
+def test_parameters_are_text_in_which_the_order_of_a_set_is_always_the_same() -> None:
     identity = plan_identity(value_of("query(planned(Scaled, by=2.5, labels={'b', 'a'}), input=bounded_delay(5))"))
     assert identity["modules"] == [["show.scaled", "1.0.0", {"by": "2.5", "labels": "{'a', 'b'}"}, [0]]]
 
@@ -100,20 +106,20 @@ def test_the_types_of_results_count_where_they_may_be_retracted() -> None:
     assert plan_identity(value_of("query(Count, **SPECULATIVE)"))["results"] == ["integer | None"]
 
 
-def test_the_state_of_one_trigger_or_refinement_is_not_that_of_another() -> None:
-    identities = [plan_identity(value_of(f"query(emit={emission})"))["emit"] for emission in EMISSIONS]
-    assert [json.loads(json.dumps(emit)) for emit in identities] == identities
-    assert len({json.dumps(emit) for emit in identities}) == len(EMISSIONS)
+def test_each_trigger_and_each_refinement_has_an_identity_of_its_own() -> None:
+    identities = [general_identity(f"emit={emission}")["emit"] for emission in EMISSIONS]
+    assert len({json.dumps(identity) for identity in identities}) == len(EMISSIONS)
 
 
-@pytest.mark.parametrize("text", ["query(Count, **EAGER)", "query(Statistics)", "query(Sketch)", "query(Members)"])
-def test_the_state_does_not_depend_on_whether_late_rows_are_wanted(text: str) -> None:
-    plan = value_of(text)
-    assert plan_identity(with_choice(replace(plan, keeps_late_rows=True), DECLARATIONS)) == plan_identity(plan)
+@pytest.mark.parametrize("query", ["query(Count, **EAGER)", "query(Statistics)", "query(Sketch)", "query(Members)"])
+def test_the_identity_does_not_depend_on_whether_late_rows_are_wanted(query: str) -> None:
+    plan = value_of(query)
+    plan_with_late_rows = with_choice(replace(plan, keeps_late_rows=True), DECLARATIONS)
+    assert plan_identity(plan_with_late_rows) == plan_identity(plan)
 
 
 @pytest.mark.parametrize(("stored_age", "spelled_age"), [(30 * DAY, "30 days"), (None, "none")])
-def test_a_checkpoint_is_of_one_silence_after_which_keys_are_forgotten(
+def test_another_silence_after_which_keys_are_forgotten_is_a_difference(
     stored_age: int | None, spelled_age: str
 ) -> None:
     def identity_with(age: int | None) -> Mapping[str, Any]:
@@ -125,7 +131,7 @@ def test_a_checkpoint_is_of_one_silence_after_which_keys_are_forgotten(
     assert ("forget_keys_after" in stored) == (stored_age is not None)
 
 
-def test_a_checkpoint_knows_a_query_without_windows_from_one_with_some() -> None:
+def test_a_query_without_windows_differs_from_one_with_windows() -> None:
     windowed = plan_identity(value_of("query(window=tumbling(5))"))
     without_windows = plan_identity(value_of("query(Steps, window=Unwindowed())"))
     differences = {difference.subject: difference for difference in differences_between(windowed, without_windows)}
@@ -133,13 +139,18 @@ def test_a_checkpoint_knows_a_query_without_windows_from_one_with_some() -> None
     assert differences["window"].query == "no windows"
 
 
-def test_the_parts_on_arrays_are_stored_and_differ_by_themselves_only_where_nothing_else_does() -> None:
+def test_the_identity_has_the_parts_of_the_evaluation_on_arrays_only_where_arrays_are_used() -> None:
+    on_arrays = plan_identity(value_of("query(Statistics)"))
+    assert on_arrays["arrays"] == {"geometry": "slices", "arrivals": "insertions", "held": "components of forms"}
+    assert "arrays" not in general_identity("Members")
+
+
+def test_other_parts_of_the_evaluation_on_arrays_are_a_difference_only_if_there_is_no_other_one() -> None:
     stored = plan_identity(value_of("query(Statistics)"))
-    parts = {"geometry": "slices", "arrivals": "insertions", "held": "components of forms"}
-    assert stored["arrays"] == parts
-    assert "arrays" not in plan_identity(value_of("query(Members, requested_evaluator='general')"))
-    changed = dict.fromkeys(parts, "others")
-    alone = differences_between(stored, {**stored, "arrays": changed})
-    assert [difference.subject for difference in alone] == ["parts of the evaluation on arrays"]
-    with_buckets = differences_between(stored, {**stored, "arrays": changed, "buckets": 7})
-    assert [difference.subject for difference in with_buckets] == ["buckets"]
+    other_parts = {"geometry": "others", "arrivals": "others", "held": "others"}
+    other_arrays = {**stored, "arrays": other_parts}
+    (difference,) = differences_between(stored, other_arrays)
+    assert difference.subject == "parts of the evaluation on arrays"
+
+    (difference,) = differences_between(stored, {**other_arrays, "buckets": 7})
+    assert difference.subject == "buckets"

@@ -1,4 +1,4 @@
-"""Fitting columns to a module's input type."""
+"""Columns of a query that become the payload of a module: of its input type, or refused."""
 
 from __future__ import annotations
 
@@ -62,6 +62,8 @@ class Shown(Aggregate[T, T], Generic[T]):
 
 
 def reading(annotation: Any) -> type[Module]:
+    """Return a module `show.reads` that reads values of a type."""
+
     class Reads(Aggregate[annotation, int]):
         name, version = "show.reads", "1.0.0"
 
@@ -77,16 +79,30 @@ def column(annotation: Any, name: str = "x") -> Field:
     return Field(name, field.type, is_nullable=True)
 
 
-def struct(**parts: Any) -> Field:
-    return Field("s", Struct(tuple(column(part, name) for name, part in parts.items()), dict), is_nullable=True)
+def struct(**annotations: Any) -> Field:
+    """Return a column `s` that is a struct of fields with these types, each of which may be null."""
+    fields = tuple(column(annotation, name) for name, annotation in annotations.items())
+    return Field("s", Struct(fields, dict), is_nullable=True)
 
 
 def payload(annotation: Any, columns: list[Field], row: tuple[Any, ...], places: Sequence[int] | None = None) -> Any:
+    """Return the payload that a module which reads values of a type gets of a row.
+
+    Args:
+        annotation: The type.
+        columns: The columns that the query names for the module.
+        row: The values of all columns of the input.
+        places: The places of the module's columns in the row; None for the first ones.
+    """
     bound = bind_inputs(reading(annotation), columns)
-    return bound.selector(range(len(columns)) if places is None else places)(row)
+    select = bound.selector(range(len(columns)) if places is None else places)
+    return select(row)
 
 
-A, B, C, X = (column(kind, name) for kind, name in ((float, "a"), (str, "b"), (int, "c"), (int, "x")))
+A = column(float, "a")
+B = column(str, "b")
+C = column(int, "c")
+X = column(int, "x")
 POINT = struct(x=float, y=float)
 LEGS = Field(
     "s",
@@ -100,7 +116,7 @@ LEGS = Field(
     is_nullable=True,
 )
 HERE = {"x": 1.0, "y": 2.0}
-MADE: list[tuple[Any, list[Field], tuple[Any, ...], Any]] = [
+PAYLOADS: list[tuple[Any, list[Field], tuple[Any, ...], Any]] = [
     # what a module reads, the columns, a row of them, and the payload
     (int, [X], (5, 6), 5),
     (Any, [], (5, 6), None),
@@ -140,7 +156,7 @@ MADE: list[tuple[Any, list[Field], tuple[Any, ...], Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("annotation", "columns", "row", "expected"), MADE)
+@pytest.mark.parametrize(("annotation", "columns", "row", "expected"), PAYLOADS)
 def test_columns_make_the_payload_that_a_module_reads(
     annotation: Any, columns: list[Field], row: tuple[Any, ...], expected: Any
 ) -> None:
@@ -153,7 +169,7 @@ def test_the_columns_may_lie_anywhere_in_a_row() -> None:
 
 
 @pytest.mark.parametrize(
-    ("annotation", "given"),
+    ("annotation", "narrower_column"),
     [
         (float, column(int)),
         (float, column(Decimal)),
@@ -163,8 +179,8 @@ def test_the_columns_may_lie_anywhere_in_a_row() -> None:
         (dict[str, float], column(dict[str, int])),
     ],
 )
-def test_a_type_that_loses_nothing_is_widened(annotation: Any, given: Field) -> None:
-    assert bind_inputs(reading(annotation), [given]).reads == (describe(annotation, "input"),)
+def test_a_column_is_read_as_a_wider_type(annotation: Any, narrower_column: Field) -> None:
+    assert bind_inputs(reading(annotation), [narrower_column]).reads == (describe(annotation, "input"),)
 
 
 @pytest.mark.parametrize(
@@ -221,12 +237,16 @@ def test_a_type_that_loses_nothing_is_widened(annotation: Any, given: Field) -> 
         (LISTED[Ordered], [column(list[Trip])], r"\n  \[\]: it reads values with an order, the column has struct"),
     ],
 )
-def test_what_does_not_fit_is_refused(annotation: Any, columns: list[Field], message: str) -> None:
+def test_columns_that_do_not_fit_the_input_type_are_refused(
+    annotation: Any, columns: list[Field], message: str
+) -> None:
     with pytest.raises(TypeMismatchError, match=message):
         bind_inputs(reading(annotation), columns)
 
 
 class Both(Aggregate[tuple[T, T], T], Generic[T]):
+    """A module that reads two columns of one type, whatever it is."""
+
     name, version = "show.both", "1.0.0"
 
     def compute_result(self, payloads: Sequence[tuple[T, T]]) -> T:
@@ -238,24 +258,27 @@ def test_a_type_variable_is_bound_by_the_column() -> None:
     assert spell(bind_inputs(Both, [column(str, "a"), column(str, "b")]).result) == "string"
 
 
-def test_one_type_variable_means_one_type() -> None:
+def test_two_columns_of_one_type_variable_must_be_of_one_type() -> None:
     with pytest.raises(TypeMismatchError, match="reads string, but the column b is integer"):
         bind_inputs(Both, [column(str, "a"), column(int, "b")])
 
 
-@pytest.mark.parametrize(("variable", "kind"), [(Ordered, str), (Hashed, bytes), (Number, int), (Number, Decimal)])
-def test_a_type_variable_takes_what_it_may_stand_for(variable: Any, kind: type) -> None:
-    assert len(bind_inputs(reading(variable), [column(kind)]).reads) == 1
+@pytest.mark.parametrize(
+    ("variable", "column_type"), [(Ordered, str), (Hashed, bytes), (Number, int), (Number, Decimal)]
+)
+def test_a_type_variable_takes_a_type_that_meets_its_bound(variable: Any, column_type: type) -> None:
+    assert len(bind_inputs(reading(variable), [column(column_type)]).reads) == 1
 
 
 Real = TypeVar("Real", float, Decimal)
 
 
 @pytest.mark.parametrize(
-    ("kind", "read", "result"), [(int, "float", "float"), (float, "Real", "float"), (Decimal, "Real", "decimal")]
+    ("column_type", "read", "result"),
+    [(int, "float", "float"), (float, "Real", "float"), (Decimal, "Real", "decimal")],
 )
-def test_a_type_variable_stands_for_a_wider_type_where_it_may_not_be_the_columns(
-    kind: type, read: str, result: str
+def test_a_type_variable_that_may_not_stand_for_the_type_of_a_column_stands_for_a_wider_one(
+    column_type: type, read: str, result: str
 ) -> None:
     class Middle(Aggregate[list[Real | None], Real], Generic[Real]):
         name, version = "show.middle", "1.0.0"
@@ -263,8 +286,9 @@ def test_a_type_variable_stands_for_a_wider_type_where_it_may_not_be_the_columns
         def compute_result(self, payloads: Sequence[list[Real | None]]) -> Real:
             raise AssertionError
 
-    bound = bind_inputs(Middle, [column(list[kind])])  # type: ignore[valid-type]
-    assert (spell(bound.reads[0]), spell(bound.result)) == (f"list[{read} | None]", result)
+    bound = bind_inputs(Middle, [column(list[column_type])])  # type: ignore[valid-type]
+    assert spell(bound.reads[0]) == f"list[{read} | None]"
+    assert spell(bound.result) == result
 
 
 def test_columns_of_one_type_variable_may_be_widened_to_the_same_type() -> None:
@@ -278,14 +302,13 @@ def test_columns_of_one_type_variable_may_be_widened_to_the_same_type() -> None:
         def compute_result(self, payloads: Sequence[Pair[Real]]) -> Real:
             raise AssertionError
 
-    pair = struct(x=int, y=float)
-    for fields in ([column(int), column(Decimal)], [column(float), column(int)], [pair]):
-        assert spell(bind_inputs(Slope, fields).result) == "float"
+    for columns in ([column(int), column(Decimal)], [column(float), column(int)], [struct(x=int, y=float)]):
+        assert spell(bind_inputs(Slope, columns).result) == "float"
     with pytest.raises(TypeMismatchError, match="reads float, but the column x is decimal"):
         bind_inputs(Slope, [column(float), column(Decimal)])
 
 
-def test_a_result_that_nothing_binds_is_refused() -> None:
+def test_a_result_whose_type_variable_no_column_binds_is_refused() -> None:
     class Loose(Aggregate[Any, T], Generic[T]):
         name, version = "show.loose", "1.0.0"
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from muntin import Axis, ClipPolicy, EmitPolicy, Function, JoinKind, TimestampPolicy, correct, function
+from muntin import EARLIEST, Axis, ClipPolicy, EmitPolicy, Function, JoinKind, TimestampPolicy, correct, function
 from muntin.errors import ModuleContractError, ModuleError, ParameterError, PolicyError, QueryError, TypeMismatchError
 from muntin.progress import bounded_delay, ordered
 from muntin.schemas import Field, describe
@@ -36,54 +36,77 @@ def fits(weight: float, limit: float | None, more: float = 0.0) -> bool | None:
 
 
 def bound_condition(
-    of: Function[..., Any] | Callable[..., Any],
+    function: Function[..., Any] | Callable[..., Any],
     left: dict[str, Any],
     right: dict[str, Any],
     **parameters: Any,
 ) -> PairCondition:
-    """Return a condition, bound to columns of these types."""
-    unbound = condition(of, left=tuple(left), right=tuple(right), **parameters)
+    """Return a condition on pairs of payloads.
+
+    Args:
+        function: The function.
+        left: The columns of the left side that are its first arguments, with their types.
+        right: The columns of the right side that follow, with their types.
+        parameters: The parameters of the function.
+    """
+    unbound = condition(function, left=tuple(left), right=tuple(right), **parameters)
     fields: list[Field] = []
     places: list[tuple[int, int]] = []  # of each column: its side, and its place among the columns of the side
     names: list[str] = []
     for side, (side_name, columns) in enumerate((("left", left), ("right", right))):
-        for place, (name, kind) in enumerate(columns.items()):
-            fields.append(describe(kind, name))
+        for place, (name, annotation) in enumerate(columns.items()):
+            fields.append(describe(annotation, name))
             places.append((side, place))
             names.append(f"{side_name}.{name}")
     return plan_condition(unbound.function, unbound.parameters, fields, lambda number, _: places[number], names)
 
 
-def test_events_meet_where_the_function_says_true() -> None:
+def test_events_meet_where_the_function_returns_true() -> None:
     meets = bound_condition(fits, {"kg": float}, {"most": float}, more=1.0)
     assert meets((3.0,), (2.0,)) is True
     assert meets((3.5,), (2.0,)) is False
+
+
+def test_a_condition_is_written_with_its_columns_and_parameters() -> None:
+    meets = bound_condition(fits, {"kg": float}, {"most": float}, more=1.0)
     assert str(meets) == "shop.fits(left.kg, right.most, more=1.0)"
 
 
-def test_null_is_no_answer_and_a_null_that_is_not_read_is_not_asked_about() -> None:
+def test_events_do_not_meet_where_the_function_returns_none() -> None:
     meets = bound_condition(fits, {"kg": float}, {"most": float})
     assert meets((3.0,), (None,)) is False
-    assert meets((None,), (2.0,)) is False
-    unannotated = bound_condition(lambda kg, most: kg is None and most is None, {"kg": float}, {"most": float})
-    assert unannotated((None,), (None,))
 
 
-def test_whole_numbers_and_numpys_booleans_are_taken() -> None:
+def test_a_function_is_not_called_with_a_null_for_an_argument_that_is_not_optional() -> None:
+    meets = bound_condition(fits, {"kg": float}, {"most": float})
+    assert meets((None,), (2.0,)) is False, "fits(None, 2.0) would raise a TypeError"
+
+
+def test_a_function_without_annotations_is_called_with_nulls() -> None:
+    meets = bound_condition(lambda kg, most: kg is None and most is None, {"kg": float}, {"most": float})
+    assert meets((None,), (None,))
+
+
+def test_a_function_of_floats_takes_integers_and_may_return_a_boolean_of_numpy() -> None:
     def near(x: float, y: float) -> bool:
         return np.abs(x - y) < 2  # type: ignore[no-any-return]  # NumPy's bool
 
-    assert bound_condition(near, {"x": int}, {"y": float})((3,), (2.5,)) is True
+    meets = bound_condition(near, {"x": int}, {"y": float})
+    assert meets((3,), (2.5,)) is True
 
 
-def test_an_error_names_the_function_and_the_arguments() -> None:
+def test_an_error_names_the_function_that_fails_and_the_arguments() -> None:
     meets = bound_condition(lambda km, hours: km / hours > 2, {"km": float}, {"h": float})
     with pytest.raises(ModuleError, match=r"<lambda> code-\w+ failed: .*division by zero\n  arguments: \(3\.0, 0\.0\)"):
         meets((3.0,), (0.0,))
+
+
+def test_an_error_names_the_value_that_is_no_truth_value_and_the_arguments() -> None:
+    meets = bound_condition(lambda km, hours: km + hours, {"km": float}, {"h": float})
     with pytest.raises(
         ModuleContractError, match=r"returned 5\.0 for \(3\.0, 2\.0\)\n  expected: True, False, or None"
     ):
-        bound_condition(lambda km, hours: km + hours, {"km": float}, {"h": float})((3.0,), (2.0,))
+        meets((3.0,), (2.0,))
 
 
 @pytest.mark.parametrize(
@@ -107,11 +130,12 @@ class Place(NamedTuple):
     y: float
 
 
-def test_the_struct_of_a_column_is_an_argument_and_not_all_of_them() -> None:
+def test_a_column_that_is_a_struct_is_one_argument() -> None:
     def is_low(place: Place) -> bool:
         return place.y < 1
 
-    assert bound_condition(is_low, {"place": Place}, {})(({"x": 3.0, "y": 0.0},), ())
+    meets = bound_condition(is_low, left={"place": Place}, right={})
+    assert meets(({"x": 3.0, "y": 0.0},), ())
 
 
 @pytest.mark.parametrize(
@@ -127,14 +151,16 @@ def test_a_function_that_is_no_condition_is_refused(function: Any, message: str)
         condition(function, left="kg")
 
 
-def test_the_state_depends_on_the_function_and_its_columns() -> None:
+def test_the_identity_of_a_condition_has_its_function_its_parameters_and_the_places_of_its_columns() -> None:
     meets = bound_condition(fits, {"kg": float}, {"most": float}, more=1.0)
     assert meets.identity() == ["shop.fits", {"more": "1.0"}, [0, 0], [1, 0]]
 
 
-def test_a_function_without_a_version_has_its_code_for_one() -> None:
-    less, greater = (condition(of).function for of in (lambda a, b: a < b, lambda a, b: a > b))
-    assert (less.name, less.version[:5]) == (greater.name, "code-")
+def test_the_version_of_a_function_without_one_is_a_hash_of_its_code() -> None:
+    less = condition(lambda a, b: a < b).function
+    greater = condition(lambda a, b: a > b).function
+    assert less.name == greater.name
+    assert less.version.startswith("code-")
     assert less.version != greater.version
 
 
@@ -151,9 +177,9 @@ LEFT = Input(COLUMNS, progress=bounded_delay(5), name="left")
 RIGHT = Input(WITH_IDS, name="right")
 
 
-def plan(kind: JoinKind = JoinKind.INNER, **parts_of_plan: Any) -> Plan:
+def plan(kind: JoinKind = JoinKind.INNER, **parts: Any) -> Plan:
     """Return the plan of a join of `LEFT` and `RIGHT`, with some parts replaced."""
-    parts: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "inputs": (LEFT, RIGHT),
         "axis": Axis.TICKS,
         "window": Unwindowed(),
@@ -163,11 +189,11 @@ def plan(kind: JoinKind = JoinKind.INNER, **parts_of_plan: Any) -> Plan:
         "modules": (),
         "join": JoinPlan(kind, (A, B)[: 1 + kind.pairs]),
     }
-    return checked_plan(Plan(**(parts | parts_of_plan)), DECLARATIONS)
+    return checked_plan(Plan(**(defaults | parts)), DECLARATIONS)
 
 
 @pytest.mark.parametrize(
-    ("changed", "error", "message"),
+    ("parts", "error", "message"),
     [
         ({"join": JoinPlan(JoinKind.ANTI, (A, B))}, QueryError, "has rows of the left stream alone"),
         ({"join": JoinPlan(JoinKind.INNER, ())}, QueryError, "no columns besides its keys"),
@@ -181,11 +207,11 @@ def plan(kind: JoinKind = JoinKind.INNER, **parts_of_plan: Any) -> Plan:
         ),
     ],
 )
-def test_a_join_is_refused_for_what_it_has_no_answer_to(
-    changed: dict[str, Any], error: type[Exception], message: str
+def test_columns_and_policies_that_mean_nothing_for_a_join_are_refused(
+    parts: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        plan(**changed)
+        plan(**parts)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +226,7 @@ def test_a_join_is_refused_for_what_it_has_no_answer_to(
         ),
     ],
 )
-def test_inputs_have_names_of_their_own_and_keys_and_times_of_one_type(right: Input, message: str) -> None:
+def test_inputs_must_have_names_of_their_own_and_keys_and_times_of_one_type(right: Input, message: str) -> None:
     with pytest.raises(QueryError, match=message):
         plan(inputs=(LEFT, right))
 
@@ -214,7 +240,9 @@ def test_no_evaluator_takes_three_inputs() -> None:
     ("inputs", "subject"),
     [((replace(LEFT, is_edge=True), RIGHT), "lifetimes of events of left"), ((RIGHT, LEFT), "inputs")],
 )
-def test_a_checkpoint_remembers_each_input(inputs: tuple[Input, Input], subject: str) -> None:
+def test_a_change_of_an_input_or_of_their_order_is_a_difference_to_the_checkpoint(
+    inputs: tuple[Input, Input], subject: str
+) -> None:
     stored = json.loads(json.dumps(plan_identity(plan())))
     check_plans([plan()], [stored], "there", DECLARATIONS)
     with pytest.raises(StateMismatchError) as refused:
@@ -228,30 +256,37 @@ def test_explain_tells_the_inputs_apart() -> None:
     assert "progress    right: punctuation rows; the least of n, s" in lines
 
 
-def test_a_clock_tells_the_time_to_all_inputs() -> None:
+def test_the_clock_of_one_input_makes_the_source_of_another_one_idle() -> None:
+    """The left input has a clock; the source of the right one is silent for ten ticks, longer than five."""
     trackers = [ProgressTracker(), ProgressTracker(ordered().with_idle(5, lag=2), ("a",))]
-    now = InputsProgress.start(2).advance(trackers, [Progress(clock=100), Progress()], [(), [Observation("a", 7, 1)]])
-    assert [progress.watermark for progress in now.inputs] == [Progress().watermark, 7]
-    again = InputsProgress.from_data(json.loads(json.dumps(now.to_data())))
-    later = again.advance(trackers, [Progress(clock=110), Progress()], [(), ()])
-    assert [progress.watermark for progress in later.inputs] == [Progress().watermark, 108]
-    assert later.least.clock == 110
+    progress = InputsProgress.start(2).advance(
+        trackers, [Progress(clock=100), Progress()], [(), [Observation("a", 7, 1)]]
+    )
+    assert [input_progress.watermark for input_progress in progress.inputs] == [EARLIEST, 7]
+
+    stored_progress = InputsProgress.from_data(json.loads(json.dumps(progress.to_data())))
+    later_progress = stored_progress.advance(trackers, [Progress(clock=110), Progress()], [(), ()])
+    assert [input_progress.watermark for input_progress in later_progress.inputs] == [EARLIEST, 108]
+    assert later_progress.least.clock == 110
 
 
-def test_windows_and_joins_have_evaluators_of_their_own() -> None:
+def test_an_evaluator_of_windows_cannot_run_a_join() -> None:
     with pytest.raises(QueryError, match="cannot run this query: the query has no windows"):
         plan(requested_evaluator="general")
 
 
-def test_the_columns_of_results_say_what_may_change() -> None:
-    assert plan().engine_columns == ("lifetime",)
+def test_an_eager_join_has_columns_for_the_changes_of_its_results() -> None:
+    assert plan(emit=EmitPolicy.FINAL).engine_columns == ("lifetime",)
     assert plan(emit=EmitPolicy.EAGER).engine_columns == ("lifetime", "change", "event_id", "new_end")
-    assert [part.name for part in plan(JoinKind.LEFT).outputs] == ["a", "b"]
-    assert plan_identity(plan(JoinKind.LEFT)) != plan_identity(plan())
+
+
+def test_a_left_join_has_the_columns_of_both_sides_and_another_identity_than_an_inner_one() -> None:
+    assert [output.name for output in plan(JoinKind.LEFT).outputs] == ["a", "b"]
+    assert plan_identity(plan(JoinKind.LEFT)) != plan_identity(plan(JoinKind.INNER))
 
 
 @pytest.mark.parametrize(
-    ("changed", "line"),
+    ("parts", "line"),
     [
         ({}, "join        inner, each pair of events of a key, over the ticks that both live; a of left, b of right"),
         (
@@ -273,13 +308,15 @@ def test_the_columns_of_results_say_what_may_change() -> None:
         ({}, "lag         as long as a row waits for that, as it starts before"),
     ],
 )
-def test_explain_says_what_a_join_emits_and_when(changed: dict[str, Any], line: str) -> None:
-    assert line in explain_plan(plan(**changed)).splitlines()
+def test_explain_says_what_a_join_emits_and_when(parts: dict[str, Any], line: str) -> None:
+    assert line in explain_plan(plan(**parts)).splitlines()
 
 
-def test_sides_are_what_changes_of_lifetimes_make_of_them() -> None:
-    samples = replace(LEFT, is_edge=True)
-    lasting = plan(inputs=(replace(samples, lifetime_changes=(SetDuration(5),)), RIGHT))
-    assert [side.has_samples for side in lasting.inputs] == [False, False]
-    sampled = plan(inputs=(replace(LEFT, lifetime_changes=(ToEdges(), Shift(3))), RIGHT))
-    assert [side.has_samples for side in sampled.inputs] == [True, False]
+def test_samples_that_get_a_duration_are_samples_no_more() -> None:
+    left = replace(LEFT, is_edge=True, lifetime_changes=(SetDuration(5),))
+    assert [input.has_samples for input in plan(inputs=(left, RIGHT)).inputs] == [False, False]
+
+
+def test_events_that_are_changed_to_edges_are_samples() -> None:
+    left = replace(LEFT, lifetime_changes=(ToEdges(), Shift(3)))
+    assert [input.has_samples for input in plan(inputs=(left, RIGHT)).inputs] == [True, False]

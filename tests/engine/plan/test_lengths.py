@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
-from inspect import signature
 from typing import Any
 
 import pytest
@@ -49,7 +48,7 @@ UNITS = [("s", 1), ("ms", 1000), ("us", SECOND), ("ns", 1000 * SECOND)]
 
 @dataclass(frozen=True)
 class Late(Trigger):
-    """A query writer's own trigger, with a length."""
+    """A trigger of a query writer's own, with a length."""
 
     name, version = "test.late", "1"
     by: int
@@ -58,12 +57,13 @@ class Late(Trigger):
         return None, Decision.WAIT
 
 
-def length(text: str) -> Any:
+def value_of(text: str) -> Any:
+    """Return the windows or the policy that an expression makes."""
     return eval(text, {**NAMES, "Late": Late, "timedelta": timedelta})
 
 
 TIMED = {
-    # a time: what is refused over plain numbers, and what it is in milliseconds
+    # lengths of time, which are refused over plain numbers: how the error begins, and the value in milliseconds
     "tumbling('10 minutes')": ("the size of a window is 10 minutes", "tumbling(600_000)"),
     "hopping(timedelta(hours=1), '10 minutes', '-1 minute', reach='2 minutes')": (
         "the size of a window is 1 hour",
@@ -80,7 +80,7 @@ TIMED = {
     "early(Late(ticks('5 seconds')))": ("the by is 5 seconds", "early(Late(5_000))"),
 }
 BARE = {
-    # a bare number, over integers as it is: what is refused over times, and what it is over decimals of two places
+    # bare numbers, which are refused over times: how the error begins, and the value over decimals of two places
     "tumbling(600)": ("the size of a window is the bare number 600", "tumbling(60_000)"),
     "hopping(60, 10, 1, reach=2)": (
         "the size of a window is the bare number 60",
@@ -101,7 +101,7 @@ BARE = {
     "early(Late(ticks(5)))": ("the by is the bare number 5", "early(Late(500))"),
 }
 DECIMAL = {
-    # a decimal: what is refused elsewhere, and what it is over decimals of two places
+    # decimals, which are refused elsewhere: how the error begins, and the value over decimals of two places
     "tumbling(Decimal('0.25'))": ("the size of a window is", "tumbling(25)"),
     "hopping(Decimal('2.5'), Decimal('0.5'), Decimal('-0.01'), reach=Decimal('0.1'))": (
         "the size of a window is",
@@ -119,12 +119,12 @@ DECIMAL = {
     ),
 }
 EVERYWHERE = (
-    # what has no length, or is read on a clock
+    # values without a length on the axis: they have none, or one that is read on a clock
     *("snapshot()", "count_by_start(3)", "punctuated()", "bounded_delay(0)", "early(every_count(5))"),
     *("last(3).trigger(delta('x', 2))", "early(every('1 minute'))", "ordered().with_idle('1 minute', lag='2 minutes')"),
 )
-OTHERWISE = (
-    # what else cannot be
+REFUSED = (
+    # the axis, further lengths that it does not have, and a part of the error
     (
         TIME,
         "tumbling('1 hour', 5)",
@@ -146,56 +146,63 @@ OTHERWISE = (
 
 
 def refusal(scale: AxisScale, text: str) -> str:
+    """Return the error for an expression whose lengths an axis does not have."""
     with pytest.raises(QueryError) as caught:
-        scale.resolve(length(text))
+        scale.resolve(value_of(text))
     return str(caught.value)
 
 
 @pytest.mark.parametrize("text", TIMED)
-def test_a_time_is_a_number_of_units_and_refused_where_there_are_none(text: str) -> None:
-    in_ticks, in_millis = TIMED[text]
-    assert TIME.resolve(length(text)) == length(text)
-    assert MILLIS.resolve(length(text)) == length(in_millis)
+def test_a_length_of_time_is_a_number_of_units_and_refused_where_times_have_no_unit(text: str) -> None:
+    beginning, text_in_millis = TIMED[text]
+    assert TIME.resolve(value_of(text)) == value_of(text)
+    assert MILLIS.resolve(value_of(text)) == value_of(text_in_millis)
     assert refusal(TICKS, text) == (
-        f"{in_ticks}, and the times in at are integers without a unit\n"
+        f"{beginning}, and the times in at are integers without a unit\n"
         "  say which they have, as in events(..., unit='ms'), or give lengths as integers"
     )
     assert refusal(CENTS, text) == (
-        f"{in_ticks}, and the times in at are decimals\n  give lengths as numbers, such as 5 or Decimal('0.25')"
+        f"{beginning}, and the times in at are decimals\n  give lengths as numbers, such as 5 or Decimal('0.25')"
     )
 
 
 @pytest.mark.parametrize("text", BARE)
 def test_a_bare_number_counts_ticks_and_is_refused_where_times_have_a_unit(text: str) -> None:
-    in_ticks, in_cents = BARE[text]
-    assert TICKS.resolve(length(text)) == length(text)
-    assert CENTS.resolve(length(text)) == length(in_cents)
-    number = in_ticks.rpartition(" ")[2]
+    beginning, text_in_cents = BARE[text]
+    assert TICKS.resolve(value_of(text)) == value_of(text)
+    assert CENTS.resolve(value_of(text)) == value_of(text_in_cents)
+    number = beginning.rpartition(" ")[2]
     for scale, times in ((TIME, "timestamps"), (MILLIS, "in ms")):
         assert refusal(scale, text) == (
-            f"{in_ticks}, and the times in at are {times}\n"
+            f"{beginning}, and the times in at are {times}\n"
             f"  say how long that is, for example '{number} seconds' or timedelta(seconds={number})"
         )
 
 
 @pytest.mark.parametrize("text", DECIMAL)
-def test_a_decimal_is_what_it_says_over_decimals_and_refused_elsewhere(text: str) -> None:
-    in_ticks, in_cents = DECIMAL[text]
-    assert CENTS.resolve(length(text)) == length(in_cents)
-    number = Decimal(text.partition("Decimal('")[2].partition("'")[0])
-    assert refusal(TICKS, text) == f"{in_ticks} {number!r}, and the times in at are integers"
+def test_a_decimal_is_a_number_of_the_last_places_over_decimals_and_refused_elsewhere(text: str) -> None:
+    beginning, text_in_cents = DECIMAL[text]
+    assert CENTS.resolve(value_of(text)) == value_of(text_in_cents)
+    first_number = Decimal(text.partition("Decimal('")[2].partition("'")[0])
+    assert refusal(TICKS, text) == f"{beginning} {first_number!r}, and the times in at are integers"
     for scale, times in ((TIME, "timestamps"), (MILLIS, "in ms")):
-        assert refusal(scale, text).startswith(f"{in_ticks} the number {number!r}, and the times in at are {times}\n")
+        assert refusal(scale, text).startswith(
+            f"{beginning} the number {first_number!r}, and the times in at are {times}\n"
+        )
+
+
+def test_a_whole_decimal_is_an_integer_over_integers() -> None:
     assert TICKS.resolve(tumbling(Decimal(10))) == tumbling(10)
 
 
+@pytest.mark.parametrize("scale", [TIME, TICKS, MILLIS, CENTS], ids=["time", "ticks", "ms", "decimals"])
 @pytest.mark.parametrize("text", EVERYWHERE)
-def test_what_has_no_length_on_the_axis_stays_as_it_is(text: str) -> None:
-    assert [scale.resolve(length(text)) for scale in (TIME, TICKS, MILLIS, CENTS)] == [length(text)] * 4
+def test_a_value_without_a_length_on_the_axis_stays_as_it_is(text: str, scale: AxisScale) -> None:
+    assert scale.resolve(value_of(text)) == value_of(text)
 
 
-@pytest.mark.parametrize(("scale", "text", "message"), OTHERWISE)
-def test_a_length_that_no_axis_has_is_refused(scale: AxisScale, text: str, message: str) -> None:
+@pytest.mark.parametrize(("scale", "text", "message"), REFUSED)
+def test_a_length_that_is_not_on_the_axis_is_refused(scale: AxisScale, text: str, message: str) -> None:
     assert message in refusal(scale, text)
 
 
@@ -206,22 +213,35 @@ def test_a_decimal_that_no_axis_can_have_is_refused(number: str) -> None:
 
 
 @pytest.mark.parametrize(("unit", "second"), UNITS)
-def test_every_unit_counts_its_ticks_of_a_second(unit: str, second: int) -> None:
+def test_the_lengths_of_windows_are_converted_to_ticks_of_each_unit(unit: str, second: int) -> None:
     scale = AxisScale(Axis.TICKS, unit)
     assert scale.resolve(hopping("1 hour", "10 minutes")) == hopping(3600 * second, 600 * second)
+
     days = scale.resolve(calendar("day", zone="Europe/Berlin", reach="1 minute"))
-    assert (days.second, days.reach) == (second, 60 * second)
+    assert days.second == second
+    assert days.reach == 60 * second
     explanation = explain_plan(plan_of(window=days, axis=Axis.TICKS, unit=unit))
     assert "calendar('day', zone='Europe/Berlin', reach='1 minute')" in explanation
-    for cls in (FollowedBy, preset(FollowedBy, within="10 minutes"), filtering(FollowedBy, bool)):
-        parameters = {"within": "10 minutes"} if "within" in signature(cls).parameters else {}
+
+
+@pytest.mark.parametrize(("unit", "second"), UNITS)
+def test_the_durations_of_modules_are_converted_to_ticks_of_each_unit(unit: str, second: int) -> None:
+    scale = AxisScale(Axis.TICKS, unit)
+    ten_minutes = {"within": "10 minutes"}
+    within_ten_minutes: list[tuple[Any, dict[str, Any]]] = [
+        (FollowedBy, ten_minutes),
+        (filtering(FollowedBy, bool), ten_minutes),
+        (preset(FollowedBy, **ten_minutes), {}),
+    ]
+    for cls, parameters in within_ten_minutes:
         module: Any = make_module(cls, parameters, scale.resolve)
         assert module.needs.reach == 600 * second + 1
+
     average: Any = make_module(ExponentiallyWeightedAverage, {"half_life": timedelta(seconds=5)}, scale.resolve)
     assert average.half_life == 5 * second
 
 
-def test_a_duration_that_a_module_reads_twice_is_converted_once() -> None:
+def test_a_duration_that_a_module_reads_with_ticks_itself_is_converted_once() -> None:
     class Twice(ExponentiallyWeightedAverage[float]):
         name, version = "test.twice", "1"
 
@@ -230,8 +250,11 @@ def test_a_duration_that_a_module_reads_twice_is_converted_once() -> None:
 
     twice: Any = make_module(Twice, {"half_life": "5 seconds"}, MILLIS.resolve)
     assert twice.half_life == 5000
-    window = TIME.resolve(hopping("1 hour", "10 minutes", 0))
-    assert {type(value) for value in (window.size, window.hop, window.offset, window.reach)} == {int}
+
+
+def test_all_lengths_of_windows_over_time_are_integers() -> None:
+    windows = TIME.resolve(hopping("1 hour", "10 minutes", 0))
+    assert {type(length) for length in (windows.size, windows.hop, windows.offset, windows.reach)} == {int}
 
 
 @pytest.mark.parametrize(
@@ -248,19 +271,22 @@ def test_a_duration_of_a_module_that_means_nothing_on_the_axis_is_refused(
 ) -> None:
     with pytest.raises(ParameterError, match=rf"(?s)patterns.followed_by\(within: .*{message}.*given: within="):
         make_module(FollowedBy, {"within": within}, scale.resolve)
+
+
+def test_a_bare_number_as_a_duration_of_a_module_counts_ticks() -> None:
     module: Any = make_module(FollowedBy, {"within": 10}, TICKS.resolve)
     assert module.within == 10
 
 
 @pytest.mark.parametrize(
-    ("window", "changed", "expected_texts"),
+    ("window", "plan_parts", "expected_texts"),
     [
         (
             MILLIS.resolve(hopping("1 hour", "10 minutes", reach="90 seconds")),
             {
                 "unit": "ms",
                 "input": input_of(
-                    MILLIS.resolve(bounded_delay("2 minutes")), late=MILLIS.resolve(length("correct('1 day')"))
+                    MILLIS.resolve(bounded_delay("2 minutes")), late=MILLIS.resolve(value_of("correct('1 day')"))
                 ),
             },
             [
@@ -288,11 +314,12 @@ def test_a_duration_of_a_module_that_means_nothing_on_the_axis_is_refused(
     ids=["integers with a unit", "landmark", "time", "decimals"],
 )
 def test_a_query_is_explained_in_the_lengths_of_its_axis(
-    window: Any, changed: dict[str, Any], expected_texts: list[str]
+    window: Any, plan_parts: dict[str, Any], expected_texts: list[str]
 ) -> None:
-    explained = explain_plan(plan_of(window=window, **({"axis": Axis.TICKS} | changed)))
-    assert [text for text in expected_texts if text not in explained] == []
-    assert "ticks" not in explained
+    explanation = explain_plan(plan_of(window=window, **({"axis": Axis.TICKS} | plan_parts)))
+    for text in expected_texts:
+        assert text in explanation
+    assert "ticks" not in explanation
 
 
 def test_the_plan_of_windows_without_an_end_gives_no_bound_on_their_results() -> None:
@@ -300,15 +327,19 @@ def test_the_plan_of_windows_without_an_end_gives_no_bound_on_their_results() ->
 
 
 @pytest.mark.parametrize("scale", [TIME, MILLIS])
-def test_a_trigger_that_cannot_be_asked_is_told_as_it_is_written(scale: AxisScale) -> None:
+def test_the_error_for_a_trigger_has_its_lengths_as_they_are_written(scale: AxisScale) -> None:
     emission = early(any_of(every("1 minute"), past_end("1 second")))
     plan = plan_of(axis=scale.axis, unit=scale.unit, emit=scale.resolve(emission), written_emit=str(emission))
     with pytest.raises(PolicyError, match=r"past_end\('1 second'\)\), accumulate\) waits for a clock"):
         check_trigger(plan)
-    assert [str(past_end(5)), str(past_end())] == ["past_end(5)", "past_end()"]
 
 
-def test_what_a_module_needs_is_told_in_time_where_integers_have_a_unit() -> None:
+def test_a_trigger_is_written_with_its_length_if_it_has_one() -> None:
+    assert str(past_end(5)) == "past_end(5)"
+    assert str(past_end()) == "past_end()"
+
+
+def test_the_error_for_windows_that_are_too_short_for_a_module_has_lengths_of_time_where_integers_have_a_unit() -> None:
     fields = [describe(int, "c0")]
     module = plan_module("", FollowedBy, {"within": "10 minutes"}, fields, lambda place, _: place, MILLIS.resolve)
     short = MILLIS.resolve(tumbling("1 hour", reach="5 minutes"))
@@ -320,25 +351,28 @@ def test_what_a_module_needs_is_told_in_time_where_integers_have_a_unit() -> Non
     plan_of(module, axis=Axis.TICKS, unit="ms", window=enough, clip=ClipPolicy.RIGHT)
 
 
-def test_a_unit_must_be_one_and_timestamps_have_their_own() -> None:
+def test_an_unknown_unit_is_refused() -> None:
     with pytest.raises(QueryError, match="'hours' is not a unit of times\n  there are 'ns', 'us', 'ms', 's'"):
         AxisScale(Axis.TICKS, "hours")
+
+
+def test_a_unit_of_timestamps_is_refused() -> None:
     with pytest.raises(QueryError, match="are timestamps, so unit='ms' says nothing of them"):
         AxisScale(Axis.TIME, "ms")
 
 
-def test_a_clock_cannot_be_asked_about_times_that_one_has_shown_already() -> None:
-    local = {"start": replace(AT, type="timestamp_ntz")}
-    assert plan_of(window=calendar("month"), columns=local).window == TIME.resolve(calendar("month"))
+def test_a_calendar_over_local_times_has_no_zone() -> None:
+    local_times = {"start": replace(AT, type="timestamp_ntz")}
+    assert plan_of(window=calendar("month"), columns=local_times).window == TIME.resolve(calendar("month"))
     with pytest.raises(QueryError) as caught:
-        plan_of(window=calendar("month", zone="Asia/Tokyo"), columns=local)
+        plan_of(window=calendar("month", zone="Asia/Tokyo"), columns=local_times)
     assert str(caught.value).endswith(
         "the times in at are timestamp_ntz: some clock has shown them already\n"
         "  cast them to timestamp; or, if that clock is the one of Asia/Tokyo, leave the zone out"
     )
 
 
-def test_a_module_that_looks_back_is_told_which_windows_have_a_reach() -> None:
+def test_the_error_of_a_module_that_looks_back_names_windows_that_have_a_reach() -> None:
     needs = Needs(reach=30 * 60 * SECOND)
     assert needs.lacks(TIME.resolve(cumulate("1 day", "1 hour")), Axis.TIME).endswith(
         "cumulate('1 day', '1 hour') keeps them for 0 seconds\n"
@@ -357,7 +391,10 @@ def test_a_module_that_looks_back_is_told_which_windows_have_a_reach() -> None:
         (landmark(Decimal(2), since=1), "landmark(2, since=1)"),
     ],
 )
-def test_a_decimal_is_spelled_as_it_is_written(window: Any, spelled: str) -> None:
+def test_windows_of_decimals_are_shown_as_they_are_written(window: Any, spelled: str) -> None:
     assert str(window) == spelled
+
+
+def test_the_error_for_a_size_that_is_no_multiple_of_the_step_has_decimals() -> None:
     with pytest.raises(QueryError, match=r"got the size Decimal\('1.3'\) and the step Decimal\('0.5'\)"):
         cumulate(Decimal("1.3"), Decimal("0.5"))

@@ -31,7 +31,7 @@ from muntin_engine.wire.task_payload import TaskPayload
 from tests.engine.plan.plans import input_of, plan_of
 from tests.engine.wire.payloads import TICKS, bucket_input, map_output_rows, rows, task_of
 
-TIME_OF = [f"{stage}_us" for stage in STAGES]
+TIMES_OF_STAGES = [f"{stage}_us" for stage in STAGES]
 
 
 class Sums(ColumnarAggregate[int, int]):
@@ -64,16 +64,26 @@ class Total(IncrementalAggregate[int, int, int]):
 
 
 NUMBERS = pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.int64())])
+EAGER_RESULTS = pa.schema(
+    [
+        ("key", pa.string()),
+        ("window", TICKS),
+        ("change", pa.string()),
+        ("event_id", pa.int64()),
+        ("m", pa.list_(pa.int64())),
+    ]
+)
 
 
-def sliced(module: Any, **changed: Any) -> TaskPayload:
-    """Return a task over point events and tumbling windows of ten ticks."""
+def sliced(module: Any, **task_parts: Any) -> TaskPayload:
+    """Return a task over point events and tumbling windows of ten ticks, on arrays."""
     evaluator = "columnar" if isinstance(module, ColumnarAggregate) else "sliced"
-    return task_of(module, evaluator=evaluator, is_point=True, results=NUMBERS, **changed)
+    return task_of(module, evaluator=evaluator, is_point=True, results=NUMBERS, **task_parts)
 
 
-def general(module: Any = None, **changed: Any) -> TaskPayload:
-    return task_of(module, has_changes=True, **changed)
+def general(module: Any = None, **task_parts: Any) -> TaskPayload:
+    """Return a task over tumbling windows of ten ticks, key by key."""
+    return task_of(module, has_changes=True, **task_parts)
 
 
 TASKS = {
@@ -84,21 +94,22 @@ TASKS = {
 
 
 def bucket_metrics(task: TaskPayload, cells: MemoryCells, *batches: pa.RecordBatch) -> dict[str, int]:
-    """Evaluate batches of one micro-batch, and return the metrics of the bucket."""
-    return metrics_after(task, cells, bucket_input(task, *batches))
+    """Run a micro-batch of one bucket, whose rows come in batches, and return the metrics of the bucket by name."""
+    return metrics_of_bucket(task, cells, bucket_input(task, *batches))
 
 
-def metrics_after(task: TaskPayload, cells: MemoryCells, arrivals: BucketArrivals) -> dict[str, int]:
+def metrics_of_bucket(task: TaskPayload, cells: MemoryCells, arrivals: BucketArrivals) -> dict[str, int]:
+    """Run a micro-batch of one bucket, and return its metrics by name."""
     return {blob.stream: blob.rows for blob in run_bucket(task, 0, cells, arrivals) if blob.data is None}
 
 
 def inserts(*starts: int, keys: str = "") -> pa.RecordBatch:
-    """Return insertions of points; keys are single letters."""
+    """Return insertions of points: a letter of `keys` for each; without keys, all are of a key a."""
     names = list(keys or "a" * len(starts))
     return rows(start=starts, end=[start + 1 for start in starts], change=["insert"] * len(starts), k0=names)
 
 
-def mark(tick: int) -> pa.RecordBatch:
+def watermark(tick: int) -> pa.RecordBatch:
     return rows(start=[tick], end=[None], change=["punctuate"])
 
 
@@ -108,20 +119,23 @@ def test_keys_are_counted_that_have_rows_in_the_batch(name: str) -> None:
     cells = MemoryCells()
     assert bucket_metrics(task, cells, inserts(1, 2, 12, 3, keys="abab"))["keys"] == 2
     assert bucket_metrics(task, cells, inserts(4, keys="c"), inserts(5, keys="b"))["keys"] == 2
-    assert "keys" not in bucket_metrics(task, cells, mark(9))
+    assert "keys" not in bucket_metrics(task, cells, watermark(9))
 
 
 @pytest.mark.parametrize("name", ["columnar", "sliced"])
-def test_a_key_that_several_tasks_have_rows_of_counts_once(name: str) -> None:
+def test_a_key_that_two_tasks_have_rows_of_counts_once(name: str) -> None:
     task = TASKS[name]
-    first = bucket_input(task, inserts(1, 2, keys="ab"))
-    second = bucket_input(task, inserts(3, 4, keys="bc"))
-    (first_report,) = first.reports
-    (second_report,) = second.reports
-    report = replace(first_report, progress=first_report.progress.advance(second_report.progress))
-    blobs = [*first.evaluator_blobs, *second.evaluator_blobs]
-    united_arrivals = replace(first, evaluator_blobs=blobs, reports=[report])
-    assert metrics_after(task, MemoryCells(), united_arrivals)["keys"] == 3
+    of_first_task = bucket_input(task, inserts(1, 2, keys="ab"))
+    of_second_task = bucket_input(task, inserts(3, 4, keys="bc"))
+    (first_report,) = of_first_task.reports
+    (second_report,) = of_second_task.reports
+    progress = first_report.progress.advance(second_report.progress)
+    arrivals = replace(
+        of_first_task,
+        evaluator_blobs=[*of_first_task.evaluator_blobs, *of_second_task.evaluator_blobs],
+        reports=[replace(first_report, progress=progress)],
+    )
+    assert metrics_of_bucket(task, MemoryCells(), arrivals)["keys"] == 3
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -130,30 +144,45 @@ def test_windows_that_close_are_counted_key_by_key(name: str) -> None:
     task = TASKS[name]
     cells = MemoryCells()
     assert "windows_closed" not in bucket_metrics(task, cells, inserts(1, 2, 12, 25, keys="abaa"))
-    assert bucket_metrics(task, cells, mark(10))["windows_closed"] == 2
-    assert bucket_metrics(task, cells, mark(40))["windows_closed"] == 2
+    assert bucket_metrics(task, cells, watermark(10))["windows_closed"] == 2
+    assert bucket_metrics(task, cells, watermark(40))["windows_closed"] == 2
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_open_windows_are_those_that_have_begun_and_are_not_complete(name: str) -> None:
+    # [0, 10), [10, 20) and [20, 30) have begun; without a watermark, it is not known which windows there are
     task = TASKS[name]
     cells = MemoryCells()
     assert "windows_open" not in bucket_metrics(task, cells, inserts(1, 25))
-    assert bucket_metrics(task, cells, mark(10))["windows_open"] == 2
-    assert bucket_metrics(task, cells, mark(30))["windows_open"] == 0
+    assert bucket_metrics(task, cells, watermark(10))["windows_open"] == 2
+    assert bucket_metrics(task, cells, watermark(30))["windows_open"] == 0
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_state_bytes_are_the_sizes_of_the_cells_after_each_batch(name: str) -> None:
     task = TASKS[name]
     cells = MemoryCells()
-    for batch in [inserts(1, 2, keys="ab"), inserts(3), mark(5), inserts(*range(11, 60)), mark(30), mark(30), mark(99)]:
+    batches = [
+        inserts(1, 2, keys="ab"),
+        inserts(3),
+        watermark(5),
+        inserts(*range(11, 60)),
+        watermark(30),
+        watermark(30),
+        watermark(99),
+    ]
+    for batch in batches:
         metrics = bucket_metrics(task, cells, batch)
-        state_bytes = 0
-        for cell_name, sealed in cells.cells.items():
-            cell = unseal(cell_name, sealed)
-            state_bytes += len(split(cell)[1] if cell_name == METADATA else cell.data)
-        assert metrics["state_bytes"] == state_bytes
+        assert metrics["state_bytes"] == bytes_of_cells(cells)
+
+
+def bytes_of_cells(cells: MemoryCells) -> int:
+    """Return the number of bytes in cells, without their seals, and without the number of the batch in the metadata."""
+    size = 0
+    for name, sealed in cells.cells.items():
+        cell = unseal(name, sealed)
+        size += len(split(cell)[1] if name == METADATA else cell.data)
+    return size
 
 
 def test_bytes_written_are_those_of_the_cells_that_changed() -> None:
@@ -161,58 +190,74 @@ def test_bytes_written_are_those_of_the_cells_that_changed() -> None:
     cells = MemoryCells()
     first = bucket_metrics(task, cells, inserts(1, 2, keys="ab"))
     assert first["bytes_written"] == first["state_bytes"]
+
     second = bucket_metrics(task, cells, inserts(3))
     assert 0 < second["bytes_written"] < second["state_bytes"]
-    assert 0 < bucket_metrics(task, cells)["bytes_written"] < second["bytes_written"], (
-        "the metadata say which batch was last"
-    )
+
+    without_rows = bucket_metrics(task, cells)
+    assert 0 < without_rows["bytes_written"] < second["bytes_written"], "the metadata say which batch was last"
 
 
-def test_the_general_evaluator_reports_the_keys_events_and_windows_that_it_holds() -> None:
-    task = general(plan={"emit": EmitPolicy.EAGER}, results=_speculative_schema())
+def state_metrics(metrics: Mapping[str, int]) -> dict[str, int]:
+    """Return the metrics of what the general evaluator holds."""
+    return {name: metrics[name] for name in ("keys_held", "events_held", "windows_revisable")}
+
+
+def test_the_general_evaluator_reports_the_keys_and_events_that_it_holds_and_the_windows_that_may_change() -> None:
+    task = general(plan={"emit": EmitPolicy.EAGER}, results=EAGER_RESULTS)
     cells = MemoryCells()
+
     metrics = bucket_metrics(task, cells, inserts(1, 2, 12, 14, keys="abaa"))
-    assert (metrics["keys_held"], metrics["events_held"], metrics["windows_revisable"]) == (2, 4, 3)
-    metrics = bucket_metrics(task, cells, mark(10))
-    assert (metrics["keys_held"], metrics["events_held"], metrics["windows_revisable"]) == (1, 2, 1)
+    assert state_metrics(metrics) == {"keys_held": 2, "events_held": 4, "windows_revisable": 3}
+
+    metrics = bucket_metrics(task, cells, watermark(10))
+    assert state_metrics(metrics) == {"keys_held": 1, "events_held": 2, "windows_revisable": 1}
     assert metrics["windows_closed"] == 2
-    metrics = bucket_metrics(task, cells, mark(20))
-    assert (metrics["keys_held"], metrics["events_held"], metrics["windows_revisable"]) == (0, 0, 0)
+
+    metrics = bucket_metrics(task, cells, watermark(20))
+    assert state_metrics(metrics) == {"keys_held": 0, "events_held": 0, "windows_revisable": 0}
 
 
-def test_results_that_are_taken_back_are_counted() -> None:
-    task = general(plan={"emit": EmitPolicy.EAGER}, results=_speculative_schema())
+def test_retractions_of_results_are_counted() -> None:
+    task = general(plan={"emit": EmitPolicy.EAGER}, results=EAGER_RESULTS)
     cells = MemoryCells()
     assert "retractions" not in bucket_metrics(task, cells, inserts(1))
     assert bucket_metrics(task, cells, inserts(2, 13))["retractions"] == 1
 
 
-def test_early_results_are_counted_apart() -> None:
-    added = [("change", pa.string()), ("timing", pa.string()), ("event_id", pa.int64()), ("firing", pa.int64())]
-    schema = pa.schema([("key", pa.string()), ("window", TICKS), *added, ("m", pa.list_(pa.int64()))])
-    emit = early(every_count(2), refinement="retract")
-    task = general(plan={"emit": emit}, results=schema)
+def test_early_results_are_counted_as_such_and_their_retractions_too() -> None:
+    columns = [("change", pa.string()), ("timing", pa.string()), ("event_id", pa.int64()), ("firing", pa.int64())]
+    results = pa.schema([("key", pa.string()), ("window", TICKS), *columns, ("m", pa.list_(pa.int64()))])
+    task = general(plan={"emit": early(every_count(2), refinement="retract")}, results=results)
     cells = MemoryCells()
+
     metrics = bucket_metrics(task, cells, inserts(1, 2, 3))
-    assert (metrics["early"], metrics["windows_revisable"]) == (1, 1)
-    metrics = bucket_metrics(task, cells, inserts(4, 5), mark(10))
-    assert (metrics["retractions"], metrics["windows_closed"]) == (1, 1)
-    assert "windows_revisable" in metrics
+    assert metrics["early"] == 1
+    assert metrics["windows_revisable"] == 1
+
+    metrics = bucket_metrics(task, cells, inserts(4, 5), watermark(10))
+    assert metrics["retractions"] == 1
+    assert metrics["windows_closed"] == 1
     assert metrics["windows_revisable"] == 0
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_progress_is_reported_as_the_bucket_knows_it(name: str) -> None:
+def test_progress_is_that_of_the_bucket_whose_watermark_moves_from_end_to_end_of_windows(name: str) -> None:
     task = TASKS[name]
     cells = MemoryCells()
     metrics = bucket_metrics(task, cells, inserts(1, 25))
-    assert (metrics["watermark"], metrics["output_watermark"], metrics["newest"]) == (EARLIEST, EARLIEST, 25)
-    metrics = bucket_metrics(task, cells, mark(12))
+    assert metrics["watermark"] == EARLIEST
+    assert metrics["output_watermark"] == EARLIEST
     assert metrics["newest"] == 25
+
+    metrics = bucket_metrics(task, cells, watermark(12))
     assert metrics["watermark"] == 10
     assert metrics["output_watermark"] == 10
+    assert metrics["newest"] == 25
+
     metrics = bucket_metrics(task, cells, rows(start=[None], end=[None], change=["close"]))
-    assert (metrics["watermark"], metrics["output_watermark"]) == (INFINITY, INFINITY)
+    assert metrics["watermark"] == INFINITY
+    assert metrics["output_watermark"] == INFINITY
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -224,15 +269,13 @@ def test_a_clock_is_reported_from_its_first_reading_on(name: str) -> None:
     assert bucket_metrics(task, cells, inserts(2))["clock"] == 7
 
 
-def test_a_static_input_reports_no_metrics_that_nobody_reads() -> None:
-    assert set(bucket_metrics(task_of(is_static=True), MemoryCells(), rows(start=[1], end=[2]))) <= {
-        "accepted",
-        "output_watermark",
-    }
+def test_a_static_input_reports_no_metrics_of_streams() -> None:
+    metrics = bucket_metrics(task_of(is_static=True), MemoryCells(), rows(start=[1], end=[2]))
+    assert metrics.keys() <= {"accepted", "output_watermark"}
 
 
 class Clock:
-    """A clock that is moved by hand."""
+    """A clock that stands still unless it is moved."""
 
     now = 0
 
@@ -261,65 +304,75 @@ class SlowSums(Sums):
         return super().lift(payloads)
 
 
-def timed(task: TaskPayload) -> TaskPayload:
-    """Return a task that is timed."""
-    return replace(task, is_timed=True)
-
-
 @pytest.mark.parametrize(
-    ("task", "stage"),
+    ("task", "batches", "stage"),
     [
-        (general(Slow(), results=NUMBERS), "evaluate_us"),
-        (sliced(SlowSums(), has_changes=True), "lift_us"),
-        (sliced(Slow()), "lift_us"),
+        (general(Slow(), results=NUMBERS), [inserts(1, 2), watermark(10)], "evaluate_us"),
+        (sliced(SlowSums(), has_changes=True), [inserts(1, 2), watermark(10)], "lift_us"),
+        (sliced(Slow()), [rows(start=[1, 2])], "lift_us"),
     ],
     ids=["general", "columnar", "sliced"],
 )
 def test_the_time_of_a_module_is_part_of_that_of_the_stage_that_calls_it(
-    task: TaskPayload, stage: str, monkeypatch: pytest.MonkeyPatch
+    task: TaskPayload, batches: list[pa.RecordBatch], stage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for place in (durations, task_payload):
-        monkeypatch.setattr(place, "clock", Clock.read)
-    batch = [inserts(1, 2), mark(10)] if task.input.columns.has_changes else [rows(start=[1, 2])]
-    metrics = bucket_metrics(timed(task), MemoryCells(), *batch)
-    assert (metrics["module_us:m"], metrics[stage]) == (5_000, 5_000)
-    assert not set(TIME_OF) - {stage} & metrics.keys()
+    for module in (durations, task_payload):
+        monkeypatch.setattr(module, "clock", Clock.read)
+    metrics = bucket_metrics(replace(task, is_timed=True), MemoryCells(), *batches)
+    assert metrics["module_us:m"] == 5_000
+    assert metrics[stage] == 5_000
+    other_stages = set(TIMES_OF_STAGES) - {stage}
+    assert not other_stages & metrics.keys(), "no other stage took any time"
 
 
-def test_the_first_bucket_alone_gets_the_durations_of_the_map_side() -> None:
-    durations_of_buckets = [
-        row["durations"] for row in map_output_rows(timed(general()), inserts(1)) if row["rows"] is None
-    ]
-    assert [durations is None for durations in durations_of_buckets] == [False, True, True, True]
-    assert all(row["durations"] is None for row in map_output_rows(general(), inserts(1)))
+def test_only_the_first_bucket_gets_the_durations_of_a_map_task() -> None:
+    task = replace(general(), is_timed=True)
+    rows_of_reports = [row for row in map_output_rows(task, inserts(1)) if row["rows"] is None]
+    assert [row["durations"] is not None for row in rows_of_reports] == [True, False, False, False]
 
 
-def test_a_bucket_reports_no_more_than_its_query_declares() -> None:
+def test_a_map_task_that_is_not_timed_sends_no_durations() -> None:
+    assert {row["durations"] for row in map_output_rows(general(), inserts(1))} == {None}
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_bucket_reports_no_metric_that_is_not_declared(name: str) -> None:
     declared = {metric.name for metric in METRICS} | {"module_us:m"}
-    for task in TASKS.values():
-        assert set(bucket_metrics(timed(task), MemoryCells(), inserts(1, 25), mark(12))) <= declared
+    task = replace(TASKS[name], is_timed=True)
+    assert bucket_metrics(task, MemoryCells(), inserts(1, 25), watermark(12)).keys() <= declared
 
 
-def test_a_query_declares_what_its_evaluator_can_know() -> None:
-    def names(**changed: Any) -> set[str]:
-        return {metric.name for metric in metrics_of(plan_of(**changed))}
-
-    plain = names(requested_evaluator="general")
-    assert {"keys_held", "events_held", "windows_open", *TIME_OF} <= plain
-    assert "module_us:m" in plain
-    assert not {"windows_revisable", "early", "clock"} & plain
-    assert "clock" in names(input=input_of(has_clock=True))
-    assert "clock" in names(columns={"change": NamedColumn("what", "string")})
-    assert "windows_revisable" in names(emit=EmitPolicy.EAGER)
-    assert {"windows_revisable", "early"} <= names(emit=early(every_count(2)))
-    assert "windows_open" not in names(window=snapshot())
+def metric_names(**plan_parts: Any) -> set[str]:
+    """Return the names of the metrics that a query declares."""
+    return {metric.name for metric in metrics_of(plan_of(**plan_parts))}
 
 
-def test_without_times_a_query_declares_none() -> None:
+def test_a_query_declares_the_metrics_of_its_state_its_windows_and_its_times() -> None:
+    names = metric_names(requested_evaluator="general")
+    assert {"keys_held", "events_held", "windows_open", "module_us:m", *TIMES_OF_STAGES} <= names
+    assert not {"windows_revisable", "early", "clock"} & names
+
+
+@pytest.mark.parametrize(
+    ("plan_parts", "names"),
+    [
+        ({"input": input_of(has_clock=True)}, {"clock"}),
+        ({"columns": {"change": NamedColumn("what", "string")}}, {"clock"}),
+        ({"emit": EmitPolicy.EAGER}, {"windows_revisable"}),
+        ({"emit": early(every_count(2))}, {"windows_revisable", "early"}),
+    ],
+    ids=["clock", "a column of changes, which may be readings of a clock", "eager", "early"],
+)
+def test_a_query_declares_the_metrics_of_a_clock_and_of_results_that_may_change(
+    plan_parts: dict[str, Any], names: set[str]
+) -> None:
+    assert names <= metric_names(**plan_parts)
+
+
+def test_a_query_over_windows_of_the_data_declares_no_number_of_open_windows() -> None:
+    assert "windows_open" not in metric_names(window=snapshot())
+
+
+def test_a_query_that_is_not_timed_declares_no_times() -> None:
     names = [metric.name for metric in metrics_of(plan_of(), is_timed=False)]
     assert not [name for name in names if "_us" in name or "long" in name]
-
-
-def _speculative_schema() -> pa.Schema:
-    added = [("change", pa.string()), ("event_id", pa.int64())]
-    return pa.schema([("key", pa.string()), ("window", TICKS), *added, ("m", pa.list_(pa.int64()))])

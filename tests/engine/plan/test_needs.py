@@ -51,7 +51,7 @@ TOO_LITTLE: list[tuple[WindowKind, str]] = [
 
 
 class Weighs(Aggregate[int, int]):
-    """Is made for a clip, and right under all."""
+    """A module that is made for one clip, and accepts all."""
 
     name, version = "needs.weighs", "1.0.0"
     is_time_sensitive = True
@@ -61,38 +61,47 @@ class Weighs(Aggregate[int, int]):
         return len(events)
 
 
-def pairs_found(window: WindowKind, start: int) -> int:
-    """Return in how many windows a pair is found whose second starts 10 after the end of the first."""
-    script = Script().insert("a", start, start + 1, Step("a")).insert("b", start + 11, start + 12, Step("b")).close()
-    module: FollowedBy[str] = FollowedBy(10)
+def windows_with_pair(window: WindowKind, start: int) -> int:
+    """Return the number of windows in which a pair is found whose second event starts 10 after the end of the first."""
+    first_event = Script().insert("a", start=start, end=start + 1, payload=Step("a"))
+    script = first_event.insert("b", start=start + 11, end=start + 12, payload=Step("b")).close()
+    module: FollowedBy[str] = FollowedBy(within=10)
     query = WindowedQuery(window, [Computation(module)], ClipPolicy.RIGHT, TimestampPolicy.UNCHANGED)
     return len(script.run(query).get(None, []))
 
 
 @pytest.mark.parametrize("window", ENOUGH, ids=str)
 def test_windows_that_are_enough_find_a_pair_wherever_it_lies(window: HoppingWindows) -> None:
-    # A pair whose second starts in a gap between windows is in none of them.
-    pairs = [pairs_found(window, start) for start in range(60) if (start + 11) % window.hop < window.size]
-    assert min(pairs) >= 1
+    for start in range(60):
+        second_is_in_gap = (start + 11) % window.hop >= window.size  # it is in no window
+        if not second_is_in_gap:
+            assert windows_with_pair(window, start) >= 1
 
 
-@pytest.mark.parametrize(("window", "instead"), TOO_LITTLE, ids=str)
-def test_windows_that_are_not_enough_are_refused_by_the_plan_and_by_the_reference(
-    window: WindowKind, instead: str
+@pytest.mark.parametrize(("window", "advice"), TOO_LITTLE, ids=str)
+def test_the_plan_refuses_windows_that_are_not_enough_and_accepts_those_that_it_advises(
+    window: WindowKind, advice: str
 ) -> None:
-    module: FollowedBy[str] = FollowedBy(10)
-    for build in (
-        lambda: WindowedQuery(window, [Computation(module)]),
-        lambda: plan_of(planned(FollowedBy, "", within=10), window=window, axis=Axis.TICKS),
-    ):
-        with pytest.raises(PolicyError, match=r"^patterns\.followed_by 0\.1\.0 ") as refused:
-            build()
-        assert str(refused.value).endswith(instead)
-    suggestion = eval(instead.rpartition(": ")[2])
-    assert plan_of(planned(FollowedBy, "", within=10), window=suggestion, axis=Axis.TICKS).window == suggestion
+    module = planned(FollowedBy, "", within=10)
+    with pytest.raises(PolicyError, match=r"^patterns\.followed_by 0\.1\.0 ") as refused:
+        plan_of(module, window=window, axis=Axis.TICKS)
+    assert str(refused.value).endswith(advice)
+
+    advised_window = eval(advice.rpartition(": ")[2])
+    assert plan_of(module, window=advised_window, axis=Axis.TICKS).window == advised_window
 
 
-def test_a_refusal_on_a_time_axis_is_in_the_units_of_a_query() -> None:
+@pytest.mark.parametrize(("window", "advice"), TOO_LITTLE, ids=str)
+def test_the_reference_refuses_windows_that_are_not_enough_with_the_same_advice(
+    window: WindowKind, advice: str
+) -> None:
+    module: FollowedBy[str] = FollowedBy(within=10)
+    with pytest.raises(PolicyError, match=r"^patterns\.followed_by 0\.1\.0 ") as refused:
+        WindowedQuery(window, [Computation(module)])
+    assert str(refused.value).endswith(advice)
+
+
+def test_a_refusal_on_an_axis_of_time_has_lengths_of_time() -> None:
     with pytest.raises(PolicyError) as refused:
         plan_of(planned(FollowedBy, "", within="10 minutes"), window=tumbling("1 hour"))
     assert str(refused.value) == (
@@ -109,24 +118,33 @@ def test_a_refusal_on_a_time_axis_is_in_the_units_of_a_query() -> None:
     ("cls", "parameters"),
     [(ConsecutiveRise, {"n": 2}), (HeadAndShoulders, {}), (ThresholdCrossing, {"threshold": 1})],
 )
-def test_patterns_of_samples_find_nothing_in_snapshots_and_say_so(cls: type[Module], parameters: Any) -> None:
-    module: Any = cls(**parameters)
-    assert module.needs.lacks(snapshot()).startswith(
-        "finds nothing in snapshot(): it needs hopping or tumbling windows or"
-    )
-    assert not module.needs.lacks(tumbling(5)) + module.needs.lacks(count_by_start(2))
-    assert (clip_of([module]), timestamps_of([module])) == (ClipPolicy.RIGHT, TimestampPolicy.UNCHANGED)
+def test_patterns_of_samples_say_that_they_find_nothing_in_snapshots(cls: type[Module], parameters: Any) -> None:
+    needs = cls(**parameters).needs
+    assert needs.lacks(snapshot()).startswith("finds nothing in snapshot(): it needs hopping or tumbling windows or")
+    assert needs.lacks(tumbling(5)) == ""
+    assert needs.lacks(count_by_start(2)) == ""
 
 
-def test_a_module_that_says_nothing_leaves_the_policies_as_they_were() -> None:
-    assert (clip_of([Count()]), timestamps_of([Count()])) == (None, None)
+@pytest.mark.parametrize(
+    ("cls", "parameters"),
+    [(ConsecutiveRise, {"n": 2}), (HeadAndShoulders, {}), (ThresholdCrossing, {"threshold": 1})],
+)
+def test_patterns_of_samples_ask_for_a_clip_and_for_timestamps(cls: type[Module], parameters: Any) -> None:
+    module = cls(**parameters)
+    assert clip_of([module]) is ClipPolicy.RIGHT
+    assert timestamps_of([module]) is TimestampPolicy.UNCHANGED
 
 
-def test_a_module_that_accepts_no_other_clip_is_made_for_that_one() -> None:
+def test_a_module_without_needs_asks_for_no_policies() -> None:
+    assert clip_of([Count()]) is None
+    assert timestamps_of([Count()]) is None
+
+
+def test_a_module_that_accepts_only_one_clip_asks_for_it() -> None:
     assert clip_of([Count(), TimeWeightedAverage()]) is ClipPolicy.FULL
 
 
-def test_modules_that_are_made_for_different_policies_are_refused_with_what_to_say() -> None:
+def test_modules_that_ask_for_different_clips_are_refused_with_those_that_a_query_may_choose() -> None:
     class AlsoWeighs(Weighs):
         name = "needs.also_weighs"
         needs = Needs(clip=ClipPolicy.LEFT)
@@ -142,11 +160,15 @@ def test_modules_that_are_made_for_different_policies_are_refused_with_what_to_s
 
 
 def test_combinators_need_what_the_modules_in_them_need() -> None:
-    within = preset(FollowedBy, within=10)
-    assert within().needs == FollowedBy(10).needs
-    composed = all_of(n="stats.count", average="stats.time_weighted_average")()
-    assert (composed.needs.reach, clip_of([composed])) == (0, ClipPolicy.FULL)
+    within_10 = preset(FollowedBy, within=10)()
+    assert within_10.needs == FollowedBy(10).needs
+    count_and_average = all_of(n="stats.count", average="stats.time_weighted_average")()
+    assert count_and_average.needs.reach == 0
+    assert clip_of([count_and_average]) is ClipPolicy.FULL
     assert with_default(Weighs, 0)().needs == Weighs.needs
+
+
+def test_needs_are_joined_to_the_windows_of_both_the_longer_reach_and_the_clip_on_which_they_agree() -> None:
     narrow = Needs((HoppingWindows, CountWindows), 5)
     wide = Needs((HoppingWindows,), 3, ClipPolicy.LEFT)
     assert narrow.together_with(wide) == Needs((HoppingWindows,), 5, ClipPolicy.LEFT)
@@ -168,9 +190,8 @@ def test_the_laws_refuse_needs_that_contradict_the_module() -> None:
         suite().test_definition_is_complete()
 
 
-def test_a_plan_of_the_engine_takes_parameters_into_account() -> None:
-    module = plan_module(
-        "", FollowedBy, {"within": 30}, planned(FollowedBy, "", within=1).bound_reads, lambda place, _: place
-    )
+def test_the_plan_advises_the_reach_that_follows_from_a_modules_parameter() -> None:
+    fields = planned(FollowedBy, "", within=1).bound_reads
+    module = plan_module("", FollowedBy, {"within": 30}, fields, lambda place, _: place)
     with pytest.raises(PolicyError, match=r"write: tumbling\(20, reach=31\)"):
         plan_of(module, window=tumbling(20, reach=11), axis=Axis.TICKS)

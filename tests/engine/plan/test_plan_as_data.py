@@ -1,4 +1,4 @@
-"""A plan as plain data: what a user may write in it comes back, and what cannot is said."""
+"""A plan as plain data: values of a query come back, and what cannot be written has to be given anew."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ from tests.engine.plan.plans import plan_of, planned
 
 @dataclass(frozen=True)
 class Guarded(ProgressPolicy):
+    """A policy that the program of a query has."""
+
     delay: int = 0
 
     def watermark(self, seen: SourceProgress) -> int:
@@ -41,7 +43,7 @@ class Guarded(ProgressPolicy):
 
 
 class Above(Aggregate[int, int]):
-    """How many pass a test."""
+    """The number of payloads that pass a test, which is a function."""
 
     name, version = "plain.above", "2.0.0"
 
@@ -52,12 +54,15 @@ class Above(Aggregate[int, int]):
         return sum(map(self.test, payloads))
 
 
-def as_json(plan: Plan) -> Any:
+def json_of(plan: Plan) -> Any:
+    """Return the data of a plan, read back from JSON."""
     return json.loads(json.dumps(plan_to_data(plan), allow_nan=False))
 
 
-def plan_of_data(data: Any, *code: Any) -> Plan:
-    return with_choice(plan_from_data(data, [[describe(int | None, "c0")] * 3], NamedCode.of(code)), DECLARATIONS)
+def plan_of_json(data: Any, *code: Any) -> Plan:
+    """Return the plan that data say, given modules and classes of the program; its payload are integers."""
+    payload = [describe(int | None, "c0")] * 3
+    return with_choice(plan_from_data(data, [payload], NamedCode.of(code)), DECLARATIONS)
 
 
 @pytest.mark.parametrize(
@@ -92,56 +97,65 @@ def test_a_value_comes_back_from_json(value: object) -> None:
     assert type(read_back) is type(value)
 
 
-def test_not_a_number_comes_back() -> None:
+def test_nan_comes_back() -> None:
     assert math.isnan(value_from_data(value_to_data(math.nan)))
 
 
-def test_a_plan_comes_back_with_its_identity() -> None:
+def test_a_plan_comes_back_with_its_identity_and_the_parameters_of_its_modules() -> None:
     plan = plan_of(planned(Quantile, "low", q=0.1), planned(Quantile, "high", q=0.9))
-    data = as_json(plan)
-    again = plan_of_data(data)
-    assert plan_identity(again) == plan_identity(plan)
-    assert [module.parameters for module in again.modules] == [{"q": 0.1}, {"q": 0.9}]
+    read_plan = plan_of_json(json_of(plan))
+    assert plan_identity(read_plan) == plan_identity(plan)
+    assert [module.parameters for module in read_plan.modules] == [{"q": 0.1}, {"q": 0.9}]
 
 
-def test_a_parameter_that_is_a_function_is_said_and_has_to_be_given() -> None:
-    plan = plan_of(planned(Above, "low", test=lambda x: x > 1), planned(Above, "high", test=lambda x: x > 5))
-    data = as_json(plan)
+def test_parameters_that_are_functions_are_listed_as_not_written() -> None:
+    data = json_of(plan_of(planned(Above, "low", test=lambda x: x > 1), planned(Above, "high", test=lambda x: x > 5)))
     unwritten = unwritten_parameters(data)
     assert len(unwritten) == 2
     assert all(text.startswith("plain.above 2.0.0: test=<<lambda> ") for text in unwritten)
     assert isinstance(value_from_data(data["modules"][0]["parameters"]["test"]), Unwritable)
+
+
+def test_a_module_with_a_parameter_that_is_a_function_has_to_be_given() -> None:
+    data = json_of(plan_of(planned(Above, "low", test=lambda x: x > 1), planned(Above, "high", test=lambda x: x > 5)))
     with pytest.raises(QueryError, match=r"give the module itself: modules=\[Above\(test=\.\.\.\)\]"):
-        plan_of_data(data)
+        plan_of_json(data)
     low = Above(lambda x: x > 1)
     high = Above(lambda x: x > 5)
-    assert [module.module for module in plan_of_data(data, low, high).modules] == [low, high]
+    assert [module.module for module in plan_of_json(data, low, high).modules] == [low, high]
 
 
-def test_a_module_that_is_not_here_is_said_and_nothing_is_imported() -> None:
-    data = as_json(plan_of(planned(Above, "m", test=len)))
+def test_the_error_for_a_module_that_is_not_imported_says_how_to_import_it() -> None:
+    data = json_of(plan_of(planned(Above, "m", test=len)))
     data["modules"][0] |= {"name": "there.above", "class": "antigravity:Above"}
     with pytest.raises(QueryError, match=r"there\.above 2\.0\.0, which is not here") as refused:
-        plan_of_data(data)
+        plan_of_json(data)
     assert "from antigravity import Above" in str(refused.value)
+
+
+def test_the_error_for_a_value_whose_class_is_not_imported_says_how_to_import_it() -> None:
     with pytest.raises(QueryError, match="import it before: from antigravity import Guarded"):
         value_from_data({"is": "antigravity:Guarded", "delay": 1})
+
+
+def test_only_modules_and_classes_can_be_given_as_code() -> None:
     with pytest.raises(QueryError, match="is not what a query is made of"):
         NamedCode.of([7])
 
 
-def test_a_class_of_a_script_is_the_one_that_is_given_under_its_name() -> None:
-    assert value_from_data({"is": "__main__:Guarded", "delay": 3}, NamedCode.of([Guarded]).classes) == Guarded(3)
+def test_a_class_of_a_script_is_found_by_its_name_among_those_that_are_given() -> None:
+    data = {"is": "__main__:Guarded", "delay": 3}
+    assert value_from_data(data, NamedCode.of([Guarded]).classes) == Guarded(3)
 
 
-def test_no_data_name_code_that_is_no_plain_value() -> None:
-    for name in ("subprocess:Popen", "builtins:eval", "muntin.catalog:installed", "Nothing"):
-        with pytest.raises(QueryError, match=r"names .*, which is not here"):
-            value_from_data({"is": name, "args": ["true"]})
+@pytest.mark.parametrize("name", ["subprocess:Popen", "builtins:eval", "muntin.catalog:installed", "Nothing"])
+def test_data_cannot_name_code_that_is_no_class_of_plain_values(name: str) -> None:
+    with pytest.raises(QueryError, match=r"names .*, which is not here"):
+        value_from_data({"is": name, "args": ["true"]})
 
 
-def test_another_version_is_said_and_goes_on() -> None:
-    data = as_json(plan_of(planned(Quantile, "m", q=0.5)))
+def test_another_version_of_a_module_is_taken_and_reported() -> None:
+    data = json_of(plan_of(planned(Quantile, "m", q=0.5)))
     data["modules"][0]["version"] = "0.0.9"
     named_code = NamedCode()
     plan_from_data(data, [[describe(int | None, "c0")]], named_code)

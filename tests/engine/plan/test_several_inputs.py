@@ -1,4 +1,4 @@
-"""Which stream each input of a module is, and which columns: what fits, and what is refused where it is written."""
+"""Modules of several inputs: which stream each input is, and which columns it has."""
 
 from __future__ import annotations
 
@@ -30,58 +30,72 @@ from tests.scenarios.stepping import final
 
 T = TypeVar("T")
 SOURCES = {"left": ("west", "west.far"), "right": ("east",)}
+"""The sources of each input."""
 
 
 def planned(
     cls: Any = Members, /, sources: Mapping[str, tuple[str, ...]] = SOURCES, **columns: list[Field]
 ) -> ModulePlan:
-    """Return a module whose columns come one after the other, after the source."""
-    places = {"left": 1, "right": 3}
-    return plan_several("m", cls, {}, sources, columns, 0, lambda name, number, _: places[name] + number)
+    """Return a module whose inputs, `left` and `right`, have these columns.
+
+    In a row, the source is in place 0; columns of `left` are in places 1 and 2, and those of `right` in 3 and 4.
+    """
+    first_places = {"left": 1, "right": 3}
+    return plan_several("m", cls, {}, sources, columns, 0, lambda name, number, _: first_places[name] + number)
 
 
-def of_union() -> Query:
+def query_of_union() -> Query:
     """Return a query over three streams, of which a module reads two."""
     return Query(tumbling(10), (Members(),), lifetimes="intervals", sources=((),) * 3)
 
 
-def number(name: str, annotation: Any = int) -> Field:
+def column(name: str, annotation: Any = int) -> Field:
     return describe(annotation, name)
 
 
-def test_a_row_is_a_payload_of_the_input_that_its_source_says() -> None:
-    plan = planned(left=[number("a")], right=[number("b"), number("c")])
+def test_a_row_is_a_payload_of_the_input_that_has_its_source() -> None:
+    plan = planned(left=[column("a")], right=[column("b"), column("c")])
     assert plan.select(("west", 1, None, 2, 3)) == Left(1)
     assert plan.select(("west.far", 1, None, 2, 3)) == Left(1)
     assert plan.select(("east", 1, None, 2, 3)) == Right(2, 3)
     assert plan.select(("east", None, None, 2, None)) == Right(2, None)
-    assert plan.select(("west", None, None, 2, 3)) is SKIPPED, "a null that its input does not read"
-    assert plan.select(("south", 1, None, 2, 3)) is SKIPPED, "of no input"
-    assert plan.select((None, 1, None, 2, 3)) is SKIPPED
+
+
+def test_a_row_of_no_input_and_one_with_a_forbidden_null_are_skipped() -> None:
+    plan = planned(left=[column("a")], right=[column("b"), column("c")])
     assert plan.skips_rows
-    without_extra = planned(left=[number("a")], right=[number("b")])
-    assert without_extra.select(("east", None, None, 2, 3)) == Right(2)
+    assert plan.select(("south", 1, None, 2, 3)) is SKIPPED, "a source of no input"
+    assert plan.select((None, 1, None, 2, 3)) is SKIPPED, "no source"
+    assert plan.select(("west", None, None, 2, 3)) is SKIPPED, "a null that its input does not read"
 
 
-def test_a_checkpoint_knows_which_stream_is_which_input() -> None:
-    plans = [
-        planned(Members, sources, left=[number("a")], right=[number("b")])
-        for sources in ({"left": ("a",), "right": ("b",)}, {"left": ("b",), "right": ("a",)})
-    ]
-    first, second = (json.dumps(plan.identity()) for plan in plans)
-    assert first != second
-    assert planned(KeptMembers, left=[number("a")], right=[number("b")]).identity()[4:] == [
-        "counted",
-        {"left": [["west", "west.far"], [1]], "right": [["east"], [3]]},
-    ]
+def test_a_field_of_a_payload_with_a_default_may_have_no_column() -> None:
+    plan = planned(left=[column("a")], right=[column("b")])
+    assert plan.select(("east", None, None, 2, 3)) == Right(2)
 
 
-def test_a_checkpoint_of_other_streams_is_told_with_both() -> None:
-    plan = of_union().plan()
+def test_the_identity_of_a_module_says_which_sources_and_columns_each_input_has() -> None:
+    identity = planned(KeptMembers, left=[column("a")], right=[column("b")]).identity()
+    assert identity[4:] == ["counted", {"left": [["west", "west.far"], [1]], "right": [["east"], [3]]}]
+
+
+def test_a_module_whose_inputs_are_exchanged_has_another_identity() -> None:
+    columns = {"left": [column("a")], "right": [column("b")]}
+    plan = planned(Members, {"left": ("a",), "right": ("b",)}, **columns)
+    exchanged_plan = planned(Members, {"left": ("b",), "right": ("a",)}, **columns)
+    assert json.dumps(plan.identity()) != json.dumps(exchanged_plan.identity())
+
+
+def test_a_difference_names_the_streams_of_the_checkpoint_and_of_the_query() -> None:
+    plan = query_of_union().plan()
     (module,) = plan.modules
     left, right = module.inputs
-    changed = replace(plan, modules=(replace(module, inputs=(replace(left, sources=("c",)), right)),))
-    (difference,) = differences_between(json.loads(json.dumps(plan_identity(plan))), plan_identity(changed))
+    changed_module = replace(module, inputs=(replace(left, sources=("c",)), right))
+    changed_plan = replace(plan, modules=(changed_module,))
+
+    stored = json.loads(json.dumps(plan_identity(plan)))
+    (difference,) = differences_between(stored, plan_identity(changed_plan))
+    # "left left of a": the input left is the column left of the stream a
     assert difference == Difference(
         "module",
         "both.members 1.0.0, left left of a, right right of b",
@@ -89,46 +103,55 @@ def test_a_checkpoint_of_other_streams_is_told_with_both() -> None:
     )
 
 
-def test_nulls_that_an_input_does_not_read_are_counted_in_rows_of_its_streams_alone() -> None:
-    nulls = Script().insert(1, 1, 2, None).insert(2, 1, 2, None)
-    for place, skipped in enumerate((2, 2, 0)):
-        streams = [nulls if place == of else Script() for of in range(3)]
-        assert final(of_union(), *streams).counts["skipped:result"] == skipped
+@pytest.mark.parametrize(
+    ("stream", "skipped"), [(0, 2), (1, 2), (2, 0)], ids=["the left input", "the right input", "a stream of no input"]
+)
+def test_rows_with_nulls_are_counted_as_skipped_only_in_streams_that_the_module_reads(
+    stream: int, skipped: int
+) -> None:
+    streams = [Script(), Script(), Script()]
+    streams[stream] = Script().insert(1, start=1, end=2, payload=None).insert(2, start=1, end=2, payload=None)
+    assert final(query_of_union(), *streams).counts["skipped:result"] == skipped
 
 
-def test_a_type_variable_is_of_one_type_in_all_inputs() -> None:
-    plan = planned(MatchedShare, left=[number("a", str)], right=[number("b", str | None)])
+def test_a_type_variable_of_two_inputs_is_bound_to_the_type_of_both_columns() -> None:
+    plan = planned(MatchedShare, left=[column("a", str)], right=[column("b", str | None)])
     assert plan.select(("west", "x", None, None)) == Lefts("x")
     assert plan.select(("east", None, None, "y")) == Rights("y")
+
+
+def test_columns_of_different_types_for_one_type_variable_of_two_inputs_are_refused() -> None:
     with pytest.raises(
         TypeMismatchError, match=r"the input right of stats\.matched_share reads string.*, but the column b is integer"
     ):
-        planned(MatchedShare, left=[number("a", str)], right=[number("b")])
+        planned(MatchedShare, left=[column("a", str)], right=[column("b")])
 
+
+def test_a_result_whose_type_is_that_of_a_column_has_the_type_of_the_column() -> None:
     class Largest(Aggregate[Lefts[T] | Rights[T], T]):
         name, version = "demo.largest", "1.0.0"
 
         def compute_result(self, payloads: Any) -> Any:
             return max(payload.value for payload in payloads)
 
-    assert planned(Largest, left=[number("a")], right=[number("b")]).result.type == number("a").type
+    assert planned(Largest, left=[column("a")], right=[column("b")]).result.type == column("a").type
 
 
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"left": [], "right": [number("b")]}, r"the input left of both\.members takes struct<.*>, got no column"),
+        ({"left": [], "right": [column("b")]}, r"the input left of both\.members takes struct<.*>, got no column"),
         (
-            {"left": [number("a"), number("b")], "right": [number("b")]},
+            {"left": [column("a"), column("b")], "right": [column("b")]},
             r"the input left of both\.members takes struct<number: integer>, got 2 columns: a integer, b integer",
         ),
         (
-            {"left": [number("a")], "right": [number("b", str)]},
+            {"left": [column("a")], "right": [column("b", str)]},
             r"the input right of both\.members reads integer, but the column b is string",
         ),
     ],
 )
-def test_columns_that_do_not_fit_an_input_are_told_with_its_name(columns: dict[str, list[Field]], message: str) -> None:
+def test_the_error_for_columns_that_do_not_fit_names_the_input(columns: dict[str, list[Field]], message: str) -> None:
     with pytest.raises(TypeMismatchError, match=message):
         planned(Members, SOURCES, **columns)
 
@@ -156,20 +179,22 @@ def test_an_input_is_the_stream_of_its_name_with_all_sources_of_that_stream() ->
         ),
     ],
 )
-def test_streams_that_are_not_there_or_are_two_inputs_are_refused(
+def test_streams_that_there_are_not_or_that_are_two_inputs_are_refused(
     streams: dict[str, str], sources: tuple[str, ...], message: str
 ) -> None:
     with pytest.raises(QueryError, match=message):
         sources_of_inputs(Members, streams, sources)
 
 
-def test_a_call_names_inputs_like_parameters() -> None:
+def test_a_call_names_the_columns_of_an_input_like_a_parameter() -> None:
     call = module(Members, left="a", right=("b", "c"))
-    assert call == ModuleCall(
-        Members, (), {}, streams={"left": StreamColumns("left", ("a",)), "right": StreamColumns("right", ("b", "c"))}
-    )
-    reading_both = module(Members, left=from_stream("west", "a"), right=["b"])
-    assert reading_both.streams == {"left": StreamColumns("west", ("a",)), "right": StreamColumns("right", ("b",))}
+    streams = {"left": StreamColumns("left", ("a",)), "right": StreamColumns("right", ("b", "c"))}
+    assert call == ModuleCall(Members, (), {}, streams=streams)
+
+
+def test_an_input_may_be_a_stream_of_another_name() -> None:
+    call = module(Members, left=from_stream("west", "a"), right=["b"])
+    assert call.streams == {"left": StreamColumns("west", ("a",)), "right": StreamColumns("right", ("b",))}
 
 
 @pytest.mark.parametrize(
@@ -196,7 +221,7 @@ def test_calls_that_do_not_say_what_an_input_is_are_refused(
         module(Members, *inputs, **arguments)
 
 
-def test_a_stream_and_its_columns_have_names() -> None:
+def test_a_stream_or_a_column_that_is_not_named_by_a_text_is_refused() -> None:
     with pytest.raises(QueryError, match="is a name, got 5"):
         from_stream(5)  # type: ignore[arg-type]
     with pytest.raises(QueryError, match="is not a column"):
@@ -204,7 +229,7 @@ def test_a_stream_and_its_columns_have_names() -> None:
 
 
 def test_explain_says_what_each_input_is() -> None:
-    topics = dict(topics_of(of_union().plan()))
+    topics = dict(topics_of(query_of_union().plan()))
     assert topics["inputs"] == (
         "left is left of a; right is right of b; a window with events of one of them has a result as well"
     )

@@ -1,4 +1,7 @@
-"""The meaning of progress policies, by definition: for each prefix of a stream, all of it is read again."""
+"""The meaning of progress policies, by definition: for each prefix of a stream, all of it is read again.
+
+The engine never does that: it keeps a small state for each source. No code of its `ProgressTracker` is used here.
+"""
 
 from __future__ import annotations
 
@@ -30,17 +33,18 @@ History = Sequence[Sequence[Row]]
 """Micro-batches of rows."""
 
 
-def punctuations(policy: ProgressPolicy, sources: Sequence[str | None], history: History) -> list[int]:
-    """Return the watermark after each micro-batch."""
+def reference_watermarks(policy: ProgressPolicy, sources: Sequence[str | None], history: History) -> list[int]:
+    """Return the watermark after each micro-batch; it never goes back."""
     watermarks: list[int] = []
-    latest = EARLIEST
+    watermark = EARLIEST
     for prefix in _prefixes(history):
-        latest = max(latest, _least(policy, sources, prefix))
-        watermarks.append(latest)
+        watermark = max(watermark, _watermark_of_sources(policy, sources, prefix))
+        watermarks.append(watermark)
     return watermarks
 
 
 def _prefixes(history: History) -> list[History]:
+    """Return the first micro-batch, the first two, and so on up to all."""
     return [history[:count] for count in range(1, len(history) + 1)]
 
 
@@ -49,29 +53,38 @@ def _rows(history: History) -> Iterator[Row]:
         yield from batch
 
 
-def _least(policy: ProgressPolicy, sources: Sequence[str | None], history: History) -> int:
-    bounds = {source: _bound(policy, source, history) for source in sources}
-    if policy.idle is None or policy.idle.lag is not None:
-        return min(bounds.values())
-    awaited = [bound for source, bound in bounds.items() if not _is_idle(policy, source, history)]
-    return min(awaited) if awaited else max(bounds.values())
+def _watermark_of_sources(policy: ProgressPolicy, sources: Sequence[str | None], history: History) -> int:
+    """Return the least watermark of the sources that are waited for.
+
+    An idle source is not waited for, unless its watermark goes on with the clock, at a lag. If all are idle, the
+    watermark is the largest one.
+    """
+    watermarks = {source: _watermark_of_source(policy, source, history) for source in sources}
+    waits_for_all = policy.idle is None or policy.idle.lag is not None
+    if waits_for_all:
+        return min(watermarks.values())
+    awaited = [watermark for source, watermark in watermarks.items() if not _is_idle(policy, source, history)]
+    return min(awaited) if awaited else max(watermarks.values())
 
 
-def _bound(policy: ProgressPolicy, source: str | None, history: History) -> int:
+def _watermark_of_source(policy: ProgressPolicy, source: str | None, history: History) -> int:
     """Return the watermark of a source: by its rows, by punctuation, and by the clock while it was idle."""
-    bounds = [implied(policy, source, prefix) for prefix in _prefixes(history)]
+    watermarks = [watermark_of_rows(policy, source, prefix) for prefix in _prefixes(history)]
     for row in _rows(history):
         if row.kind == "punctuate" and _speaks_for(row, source):
-            bounds.append(row.time)
+            watermarks.append(row.time)
     if policy.idle is not None and policy.idle.lag is not None:
         for prefix in _prefixes(history):
             if _is_idle(policy, source, prefix):
-                bounds.append(clock_of(prefix) - policy.idle.lag)
-    return max(bounds)
+                watermarks.append(clock_of(prefix) - policy.idle.lag)
+    return max(watermarks)
 
 
-def implied(policy: ProgressPolicy, source: str | None, history: History) -> int:
-    """Return the watermark of a source by its policy after the last micro-batch; an earlier one may be ahead of it."""
+def watermark_of_rows(policy: ProgressPolicy, source: str | None, history: History) -> int:
+    """Return the watermark that a policy has for the rows of a source, after the last micro-batch of a history.
+
+    It may be smaller than after an earlier micro-batch.
+    """
     starts = _starts(source, history)
     if not starts:
         return EARLIEST
@@ -90,7 +103,9 @@ def implied(policy: ProgressPolicy, source: str | None, history: History) -> int
     if isinstance(policy, BoundedDelay):
         return max(starts) - policy.delay
     if isinstance(policy, BoundedDisorder):
-        return sorted(starts, reverse=True)[policy.rows] if len(starts) > policy.rows else EARLIEST
+        if len(starts) <= policy.rows:
+            return EARLIEST
+        return sorted(starts, reverse=True)[policy.rows]
     if isinstance(policy, Periodic) and policy.span is not None:
         return (max(starts) - policy.delay) // policy.span * policy.span
     if isinstance(policy, Periodic) and policy.rows is not None:
@@ -135,15 +150,17 @@ def clock_of(history: History) -> int:
 
 
 def observations(policy: ProgressPolicy, batch: Sequence[Row], random: Random) -> list[Observation]:
-    """Spread the rows of a micro-batch over some tasks, and return what these observe."""
+    """Spread the rows of a micro-batch over one to four tasks, and return what these observe, in any order."""
     tasks: list[list[Row]] = [[] for _ in range(random.randint(1, 4))]
     for row in batch:
         random.choice(tasks).append(row)
+
     task_observations: list[Observation] = []
     for task_rows in tasks:
-        of_rows = [_observation(row, policy) for row in task_rows if row.kind != "clock"]
-        task_observations += merge_observations(of_rows, policy.starts_kept)
-    return random.sample(task_observations, len(task_observations))
+        row_observations = [_observation(row, policy) for row in task_rows if row.kind != "clock"]
+        task_observations += merge_observations(row_observations, policy.starts_kept)
+    random.shuffle(task_observations)
+    return task_observations
 
 
 def _observation(row: Row, policy: ProgressPolicy) -> Observation:
@@ -153,22 +170,23 @@ def _observation(row: Row, policy: ProgressPolicy) -> Observation:
 
 
 def random_history(random: Random, sources: Sequence[str | None]) -> History:
-    """Draw micro-batches of rows that come about in order, with watermarks and a clock."""
+    """Draw up to twelve micro-batches of insertions, watermarks and readings of a clock, roughly in order of time."""
     now = random.randint(-50, 50)
     history = []
     for _ in range(random.randint(1, 12)):
         batch: list[Row] = []
         for _ in range(random.choice((0, 1, 2, 6))):
             now += random.choice((0, 1, 3))
-            batch.append(_row(random, now, sources))
+            batch.append(_random_row(random, now, sources))
         history.append(batch)
-        now += random.choice((0, 0, 20))
-    if random.random() < 0.1:
+        now += random.choice((0, 0, 20))  # a pause of 20 makes a source idle: tests wait for 15
+    if random.random() < 0.1:  # some inputs end
         history[-1].append(Row("punctuate", INFINITY, random.choice([*sources, None])))
     return history
 
 
-def _row(random: Random, now: int, sources: Sequence[str | None]) -> Row:
+def _random_row(random: Random, now: int, sources: Sequence[str | None]) -> Row:
+    """Draw a row: a reading of the clock, or a row of a source, whose time is up to 12 ticks ago."""
     kind = random.choice(("insert", "insert", "insert", "punctuate", "clock"))
     if kind == "clock":
         return Row(kind, now)

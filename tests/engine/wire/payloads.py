@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 
@@ -27,13 +27,14 @@ IDS = bucket_ids(4)
 UTC = pa.timestamp("us", tz="UTC")
 X = describe(int, "x")
 
-_ROLES: Final = ("end", "id", "change", "new_end", "signal", "source")
-
 
 def task_of(  # noqa: PLR0913  # each is a part that some test changes
     module: Module | None = None,
     payload: Sequence[Field] = (X,),
     *,
+    keys: Sequence[pa.DataType] = (pa.string(),),
+    inputs: Sequence[pa.DataType] | None = None,
+    has_changes: bool = False,
     names: Mapping[str, str] | None = None,
     evaluator: str = "general",
     is_point: bool = False,
@@ -47,11 +48,14 @@ def task_of(  # noqa: PLR0913  # each is a part that some test changes
     plan: Mapping[str, Any] | None = None,
     **task_parts: Any,
 ) -> TaskPayload:
-    """Return a task over integer ticks with one key, by default the plainest one.
+    """Return the task of a query with one module and one input, over integer ticks; by default the plainest one.
 
     Args:
         module: Module; one with a columnar form is its own form.
         payload: Columns that the module reads.
+        keys: Arrow types of the keys.
+        inputs: Arrow types in which the columns of the payload travel; None for integers.
+        has_changes: True if a column names the change of each row.
         names: Names of columns in the query, by their names in the projection.
         evaluator: Name of the evaluator.
         is_point: True if events last one tick.
@@ -63,87 +67,112 @@ def task_of(  # noqa: PLR0913  # each is a part that some test changes
         buckets: Number of buckets.
         is_filtered: True if insertions are tested.
         plan: Parts of the plan that differ from the defaults.
-        task_parts: Parts of the task that differ from the defaults.
+        task_parts: Other parts of the task that differ from the defaults.
     """
     module = module or Members()
-    bound = bind_inputs(type(module), payload)
-    places = tuple(range(len(payload)))
-    form = module if isinstance(module, ColumnarAggregate) else None
-    query_names = {"k0": "key", "start": "since"}
-    for place, field in enumerate(payload):
-        query_names[f"i{place}"] = field.name
-    if names is not None:
-        query_names = dict(names)
-    if not is_point:
-        query_names.setdefault("end", "until")
+    columns = _columns(payload, names, key_count=len(keys), is_point=is_point, has_ids=has_ids, is_filtered=is_filtered)
+    default_plan = Plan(
+        inputs=(Input(columns, progress=policy or Punctuated(), sources=tuple(sources), late=late or Lateness()),),
+        axis=Axis.TICKS,
+        window=tumbling(10),
+        clip=ClipPolicy.NONE,
+        timestamps=TimestampPolicy.ALIGN,
+        emit=EmitPolicy.FINAL,
+        modules=(_module_plan(module, payload, result),),
+        buckets=buckets,
+    )
+    if inputs is None:
+        inputs = [pa.int64()] * len(payload)
+        if is_filtered and has_ids:  # the input keeps events that are left out: a column marks all others
+            inputs.append(pa.bool_())
+    default_task = TaskPayload(
+        plan=_with_evaluator(replace(default_plan, **(plan or {})), evaluator),
+        identity={},
+        keys=tuple(keys),
+        columns=(InputColumns(tuple(inputs), has_changes),),
+        results=pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.list_(pa.int64()))]),
+    )
+    return replace(default_task, **task_parts)
+
+
+def _columns(
+    payload: Sequence[Field],
+    names: Mapping[str, str] | None,
+    *,
+    key_count: int,
+    is_point: bool,
+    has_ids: bool,
+    is_filtered: bool,
+) -> Columns:
+    """Return the columns of the input, under their names in the query.
+
+    Names that are given stand in place of all defaults, except that of the end of an event, and that of its id.
+    """
+    if names is None:
+        payload_names = {f"i{place}": field.name for place, field in enumerate(payload)}
+        names = {"k0": "key", "start": "since", **payload_names}
+    optional_names = {} if is_point else {"end": "until"}
     if has_ids:
-        query_names.setdefault("id", "id")
+        optional_names["id"] = "id"
+    query_names = optional_names | dict(names)
 
     roles: dict[str, Any] = {}
-    for role in ("start", *_ROLES):
+    for role in ("start", "end", "id", "change", "new_end", "signal", "source"):
         if role in query_names:
             roles[role] = NamedColumn(query_names[role], "bigint")
-    payload_columns = tuple(NamedColumn(query_names[f"i{place}"], "bigint") for place in places)
-    conditions = (NamedColumn("kept", "boolean"),) if is_filtered else ()
-
-    keys = task_parts.pop("keys", (pa.string(),))
-    modules = (
-        ModulePlan(
-            "" if module.is_operator else "m",
-            module,
-            {},
-            places,
-            bound.reads,
-            bound.selector(places),
-            result or bound.result,
-            form,
-            tuple(payload),
-        ),
+    return Columns(
+        **roles,
+        keys=(NamedColumn(query_names["k0"], "string"),) * key_count,
+        payload=tuple(NamedColumn(query_names[f"i{place}"], "bigint") for place in range(len(payload))),
+        conditions=(NamedColumn("kept", "boolean"),) if is_filtered else (),
     )
-    key_columns = (NamedColumn(query_names["k0"], "string"),) * len(keys)
-    columns = Columns(**roles, keys=key_columns, payload=payload_columns, conditions=conditions)
-    parts: dict[str, Any] = {
-        "inputs": (Input(columns, progress=policy or Punctuated(), sources=tuple(sources), late=late or Lateness()),),
-        "axis": Axis.TICKS,
-        "window": tumbling(10),
-        "clip": ClipPolicy.NONE,
-        "timestamps": TimestampPolicy.ALIGN,
-        "emit": EmitPolicy.FINAL,
-        "modules": modules,
-        "buckets": buckets,
-    }
 
-    types = [pa.int64()] * len(payload)
-    if is_filtered and has_ids:
-        types.append(pa.bool_())
-    settings: dict[str, Any] = {
-        "identity": {},
-        "columns": (InputColumns(task_parts.pop("inputs", tuple(types)), task_parts.pop("has_changes", False)),),
-        "results": pa.schema([("key", pa.string()), ("window", TICKS), ("m", pa.list_(pa.int64()))]),
-    }
 
-    unchosen = Plan(**(parts | dict(plan or {})))
+def _module_plan(module: Module, payload: Sequence[Field], result: Field | None) -> ModulePlan:
+    """Return a module bound to all columns of the payload; its result column is `m`, unless it returns rows."""
+    bound = bind_inputs(type(module), payload)
+    places = tuple(range(len(payload)))
+    return ModulePlan(
+        output="" if module.is_operator else "m",
+        module=module,
+        parameters={},
+        columns=places,
+        reads=bound.reads,
+        select=bound.selector(places),
+        result=result or bound.result,
+        form=module if isinstance(module, ColumnarAggregate) else None,
+        bound_reads=tuple(payload),
+    )
+
+
+def _with_evaluator(plan: Plan, evaluator: str) -> Plan:
+    """Return the plan as the planner completes it when only one evaluator is declared, which must admit the query."""
     (declaration,) = [declaration for declaration in DECLARATIONS if declaration.name == evaluator]
-    choice = choose(unchosen, declaration)
+    choice = choose(plan, declaration)
     assert isinstance(choice, Choice), choice
-    return TaskPayload(plan=replace(unchosen, choice=choice), keys=keys, **(settings | task_parts))
+    return replace(plan, choice=choice)
 
 
 def rows(**columns: Any) -> pa.RecordBatch:
-    """Return projected rows, as many as there are starts; by default all have one key and one payload."""
-    count = len(columns["start"])
+    """Return projected rows, as many as there are starts.
+
+    Args:
+        columns: Values by the names of columns, as lists or as Arrow arrays. By default the key `k0` of all rows is
+            "a", and the payload `i0` is 7.
+    """
+    row_count = len(columns["start"])
+    default_columns = {"k0": ["a"] * row_count, "i0": [7] * row_count}
     arrays: dict[str, pa.Array] = {}
-    for name, values in ({"k0": ["a"] * count, "i0": [7] * count} | columns).items():
-        arrays[name] = values if isinstance(values, pa.Array) else pa.array(values, _type(name))
+    for name, values in (default_columns | columns).items():
+        if isinstance(values, pa.Array):
+            arrays[name] = values
+        else:
+            arrays[name] = pa.array(values, pa.string() if name in ("change", "signal", "k0") else pa.int64())
     return pa.record_batch(arrays)
 
 
-def _type(name: str) -> pa.DataType:
-    return pa.string() if name in ("change", "signal", "k0") else pa.int64()
-
-
 def map_output_rows(task: TaskPayload, *batches: pa.RecordBatch) -> list[dict[str, Any]]:
-    """Return the rows that a map task sends."""
+    """Run a map task over batches of projected rows, and return the rows that it sends to buckets."""
     output: list[dict[str, Any]] = []
     for batch in Distributor(pack_task(task))(batches):
         output += batch.to_pylist()
@@ -151,7 +180,7 @@ def map_output_rows(task: TaskPayload, *batches: pa.RecordBatch) -> list[dict[st
 
 
 def bucket_input(task: TaskPayload, *batches: pa.RecordBatch) -> BucketArrivals:
-    """Return the input of a bucket, where there is only one."""
+    """Run a map task over batches of projected rows, and return all that it sends, as the arrivals of one bucket."""
     return collect(map_output_rows(task, *batches))
 
 

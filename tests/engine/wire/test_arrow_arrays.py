@@ -45,40 +45,58 @@ def are_alike(left: pa.Array, right: pa.Array) -> bool:
 
 @pytest.mark.parametrize("kind", list(OBJECTS))
 @given(data=st.data())
-def test_objects_of_python_become_what_pyarrow_makes_of_them(kind: str, data: st.DataObject) -> None:
-    values = data.draw(st.lists(OBJECTS[kind] | st.none(), max_size=20))
-    assert are_alike(arrow_array(values, TYPES[kind]), pa.array(values, TYPES[kind]))
+def test_python_objects_become_what_pyarrow_makes_of_them(kind: str, data: st.DataObject) -> None:
+    values = data.draw(st.lists(OBJECTS[kind] | st.none(), max_size=20), "values")
+    data_type = TYPES[kind]
+
+    assert are_alike(arrow_array(values, data_type), pa.array(values, data_type))
     assert are_alike(arrow_array(values), pa.array(values))
-    is_masked = np.array(data.draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values))), np.bool_)
-    unmasked = [None if hidden else value for value, hidden in zip(values, is_masked, strict=True)]
-    assert are_alike(arrow_array(values, TYPES[kind], mask=is_masked), pa.array(unmasked, TYPES[kind]))
+
     for value in values:
-        scalar = arrow_scalar(value, TYPES[kind])
-        assert (scalar.type, repr(scalar.as_py())) == (TYPES[kind], repr(pa.scalar(value, TYPES[kind]).as_py()))
+        scalar = arrow_scalar(value, data_type)
+        expected = pa.scalar(value, data_type)
+        assert scalar.type == data_type
+        assert repr(scalar.as_py()) == repr(expected.as_py())  # by repr, since NaN is not equal to itself
+
+
+@pytest.mark.parametrize("kind", list(OBJECTS))
+@given(data=st.data())
+def test_masked_python_objects_become_null(kind: str, data: st.DataObject) -> None:
+    values = data.draw(st.lists(OBJECTS[kind] | st.none(), max_size=20), "values")
+    mask = data.draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values)), "mask")
+    data_type = TYPES[kind]
+
+    values_or_null = [None if is_masked else value for value, is_masked in zip(values, mask, strict=True)]
+    assert are_alike(arrow_array(values, data_type, mask=np.array(mask, np.bool_)), pa.array(values_or_null, data_type))
 
 
 @pytest.mark.parametrize(
-    "kind", [np.int8, np.uint16, np.int32, np.int64, np.uint64, np.float32, np.float64, np.bool_, np.str_, np.object_]
+    "dtype", [np.int8, np.uint16, np.int32, np.int64, np.uint64, np.float32, np.float64, np.bool_, np.str_, np.object_]
 )
 @given(numbers=st.lists(st.integers(0, 100), max_size=20), step=st.sampled_from([1, 2, -1]))
-def test_arrays_of_numpy_become_what_pyarrow_makes_of_them(kind: Any, numbers: list[int], step: int) -> None:
-    values = np.array(numbers, kind)[::step]
+def test_numpy_arrays_become_what_pyarrow_makes_of_them_and_back(dtype: Any, numbers: list[int], step: int) -> None:
+    # A step other than 1 makes a view whose values do not lie side by side in memory.
+    values = np.array(numbers, dtype)[::step]
     mask = np.array(numbers, np.int64)[::step] % 3 == 0
+
     assert are_alike(arrow_array(values), pa.array(values))
     assert are_alike(arrow_array(values, mask=mask), pa.array(values, mask=mask))
     assert are_alike(arrow_array(np.ma.masked_array(values, mask)), pa.array(values, mask=mask))
+
     array = pa.array(values)
     assert np.array_equal(numpy_array(array), array.to_numpy(zero_copy_only=False))
     assert np.array_equal(numpy_array(array[1:]), array[1:].to_numpy(zero_copy_only=False))
-    assert np.array_equal(numpy_array(pa.chunked_array([array, array])), np.concatenate([values, values]))
+    two_chunks = pa.chunked_array([array, array])
+    assert np.array_equal(numpy_array(two_chunks), np.concatenate([values, values]))
 
 
-def test_numbers_are_not_copied() -> None:
+def test_numbers_are_copied_neither_to_arrow_nor_back() -> None:
     values = np.arange(5)
-    assert np.shares_memory(numpy_array(arrow_array(values)), values)
+    array = arrow_array(values)
+    assert np.shares_memory(numpy_array(array), values)
 
 
-def test_a_number_takes_the_place_of_nulls() -> None:
+def test_nulls_become_a_number_that_is_named_or_else_nan() -> None:
     assert numpy_array(pa.array([1, None, 3], pa.int32()), nulls=7).tolist() == [1, 7, 3]
     assert np.isnan(numpy_array(pa.array([1.0, None]))[1])
 
@@ -86,15 +104,15 @@ def test_a_number_takes_the_place_of_nulls() -> None:
 @pytest.mark.parametrize(
     ("values", "data_type"),
     [
-        ([1, "a"], None),
-        ([2**70], None),
-        ([300], pa.int8()),
-        ([[1, 300]], pa.list_(pa.int8())),
-        (["\ud800"], None),
-        (["1"], pa.int64()),
+        pytest.param([1, "a"], None, id="mixed types"),
+        pytest.param([2**70], None, id="integer beyond 64 bits"),
+        pytest.param([300], pa.int8(), id="integer beyond 8 bits"),
+        pytest.param([[1, 300]], pa.list_(pa.int8()), id="in a list"),
+        pytest.param(["\ud800"], None, id="lone surrogate"),
+        pytest.param(["1"], pa.int64(), id="text for an integer"),
     ],
 )
-def test_errors_are_those_of_pyarrow(values: list[Any], data_type: pa.DataType | None) -> None:
+def test_values_that_do_not_fit_raise_the_errors_of_pyarrow(values: list[Any], data_type: pa.DataType | None) -> None:
     with pytest.raises(Exception) as expected:  # noqa: PT011  # whatever it is
         pa.array(values, data_type)
     with pytest.raises(type(expected.value)) as error:
@@ -104,7 +122,11 @@ def test_errors_are_those_of_pyarrow(values: list[Any], data_type: pa.DataType |
 
 def test_tables_are_those_of_pyarrow() -> None:
     columns = {"n": np.arange(3), "text": ["a", None, "c"], "array": pa.array([1.0, 2.0, 3.0])}
-    assert arrow_table(columns).equals(pa.table({name: pa.array(column) for name, column in columns.items()}))
+    arrays = {name: pa.array(column) for name, column in columns.items()}
+    assert arrow_table(columns).equals(pa.table(arrays))
     assert arrow_table({}).equals(pa.table({}))
+
+
+def test_an_empty_table_is_that_of_pyarrow() -> None:
     schema = pa.schema([("key", pa.dictionary(pa.int32(), pa.string())), ("n", pa.list_(pa.int64()))])
     assert empty_table(schema).equals(schema.empty_table())

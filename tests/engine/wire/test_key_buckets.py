@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from itertools import chain
@@ -19,15 +20,20 @@ from muntin_engine.wire.key_buckets import buckets_of, by_bucket
 
 POINT = pa.struct([("x", pa.float64()), ("name", pa.string())])
 OTHER_NAN = unpack("<d", bytes([1, 0, 0, 0, 0, 0, 0xF8, 0xFF]))[0]
+"""A NaN with other bits than that of Python: it has a sign, and a payload."""
+
+SO_MANY = 2**40
+"""A number of buckets with which keys are in one bucket only if they have one hash."""
 
 
-def buckets(kind: pa.DataType, *keys: Any, count: int = 256) -> list[int]:
-    buckets: list[int] = buckets_of([pa.array(keys, kind)], len(keys), count).tolist()
+def buckets(key_type: pa.DataType, *keys: Any, count: int = 256) -> list[int]:
+    """Return the bucket of each key, of so many buckets, where a key is one column."""
+    buckets: list[int] = buckets_of([pa.array(keys, key_type)], len(keys), count).tolist()
     return buckets
 
 
 @pytest.mark.parametrize(
-    ("kind", "keys", "expected"),
+    ("key_type", "keys", "expected"),
     [
         (pa.int64(), [0, 1, -1, 2**62, None], [0, 89, 101, 204, 93]),
         (pa.int16(), [0, 1, -1, None], [0, 89, 101, 93]),
@@ -47,12 +53,13 @@ def buckets(kind: pa.DataType, *keys: Any, count: int = 256) -> list[int]:
     ],
     ids=str,
 )
-def test_the_bucket_of_a_key_is_the_same_for_ever(kind: pa.DataType, keys: list[Any], expected: list[int]) -> None:
-    assert buckets(kind, *keys) == expected
+def test_the_bucket_of_a_key_is_the_same_for_ever(key_type: pa.DataType, keys: list[Any], expected: list[int]) -> None:
+    """The numbers were written down once. Checkpoints depend on them: if one changes, old ones become unreadable."""
+    assert buckets(key_type, *keys) == expected
 
 
 @pytest.mark.parametrize(
-    ("kind", "one", "other"),
+    ("key_type", "key", "equal_key"),
     [
         (pa.float64(), 0.0, -0.0),
         (pa.float32(), 0.0, -0.0),
@@ -63,9 +70,9 @@ def test_the_bucket_of_a_key_is_the_same_for_ever(kind: pa.DataType, keys: list[
     ],
     ids=str,
 )
-def test_keys_that_spark_groups_together_share_a_bucket(kind: pa.DataType, one: Any, other: Any) -> None:
-    first, second = buckets(kind, one, other, count=2**40)
-    assert first == second
+def test_keys_that_spark_groups_together_share_a_bucket(key_type: pa.DataType, key: Any, equal_key: Any) -> None:
+    bucket, bucket_of_equal = buckets(key_type, key, equal_key, count=SO_MANY)
+    assert bucket == bucket_of_equal
 
 
 @pytest.mark.parametrize(
@@ -83,78 +90,114 @@ def test_keys_that_spark_groups_together_share_a_bucket(kind: pa.DataType, one: 
 def test_keys_are_spread_evenly(column: pa.Array, count: int) -> None:
     sizes = Counter(buckets_of([column], len(column), count).tolist())
     mean = len(column) / count
+    six_deviations = 6 * mean**0.5  # sizes of random buckets are nearly Poisson-distributed
     assert len(sizes) == count
-    assert all(abs(size - mean) < 6 * mean**0.5 for size in sizes.values())
+    assert all(abs(size - mean) < six_deviations for size in sizes.values())
 
 
-def test_several_columns_count_in_their_order_and_null_is_a_value() -> None:
+def test_the_order_of_key_columns_counts_and_null_is_a_value() -> None:
     first = pa.array([1, 2, None, None])
     second = pa.array([2, 1, 1, None])
-    buckets = buckets_of([first, second], 4, 2**40).tolist()
+    buckets = buckets_of([first, second], 4, SO_MANY).tolist()
     assert len(set(buckets)) == 4
-    assert buckets_of([second, first], 4, 2**40).tolist() != buckets
+    assert buckets_of([second, first], 4, SO_MANY).tolist() != buckets
 
 
-def test_a_part_of_a_column_has_the_same_buckets() -> None:
-    for column in (pa.array(["a", None, "b", "c"]), pa.array([1.5, None, 2.5, 3.5]), pa.array([[1], None, [2], [3]])):
-        whole = buckets_of([column], 4, 2**40).tolist()
-        assert buckets_of([column.slice(1)], 3, 2**40).tolist() == whole[1:]
+@pytest.mark.parametrize(
+    "column",
+    [pa.array(["a", None, "b", "c"]), pa.array([1.5, None, 2.5, 3.5]), pa.array([[1], None, [2], [3]])],
+    ids=["text", "float", "list"],
+)
+def test_a_slice_of_a_column_has_the_same_buckets(column: pa.Array) -> None:
+    buckets = buckets_of([column], 4, SO_MANY).tolist()
+    assert buckets_of([column.slice(1)], 3, SO_MANY).tolist() == buckets[1:]
 
 
-def test_without_keys_and_with_one_bucket_all_rows_are_together() -> None:
-    assert buckets_of([], 3, 16).tolist() == [0, 0, 0]
-    assert buckets_of([pa.array([{"a": b"\xff"}])], 1, 1).tolist() == [0]
+def test_without_key_columns_all_rows_are_in_one_bucket() -> None:
+    assert buckets_of([], length=3, count=16).tolist() == [0, 0, 0]
 
 
-def test_rows_keep_their_order_and_one_with_a_problem_may_hold_any_key() -> None:
-    never = pa.array([2**62, 0, 0, 0, 0], pa.int64()).cast(pa.timestamp("us"))
-    keys = pa.StructArray.from_arrays([never], ["at"])  # the first one has no counterpart in Python
-    rows = pa.table({"problem": pa.array([9, None, None, 9, None], pa.int16()), "k0": keys, "place": range(5)})
-    places_by_bucket: dict[int, list[int]] = {}
-    for bucket, bucket_rows in by_bucket(rows, ["k0"], 4):
-        places_by_bucket[bucket] = bucket_rows.column("place").to_pylist()
-    good = [places for places in places_by_bucket.values() if 1 in places]
-    assert sorted(chain.from_iterable(places_by_bucket.values())) == [0, 1, 2, 3, 4]
-    assert [place for place in good[0] if place in (1, 2, 4)] == [1, 2, 4]
-    assert list(by_bucket(rows.slice(0, 0), ["k0"], 4)) == []
+def test_a_single_bucket_has_the_rows_of_all_keys() -> None:
+    keys = pa.array([{"a": b"\xff"}])
+    assert buckets_of([keys], length=1, count=1).tolist() == [0]
 
 
-@pytest.mark.parametrize("key", [pa.int64(), pa.string(), pa.timestamp("us"), pa.list_(pa.int64())], ids=str)
-def test_a_row_with_a_problem_is_in_the_same_bucket_wherever_its_table_begins(key: pa.DataType) -> None:
-    keys = pa.array([[2**62]] * 40, key) if pa.types.is_list(key) else pa.array(range(40), pa.int64()).cast(key)
-    starts = pa.array([None if place % 5 == 0 else place for place in range(40)], pa.int64())
-    problems = pa.array([None if place % 3 == 0 else 1 for place in range(40)], pa.int16())
-    rows = pa.table({"problem": problems, "start": starts, "end": starts, "k0": keys, "place": range(40)})
-    whole: dict[int, list[int]] = {}
-    cut: dict[int, list[int]] = {}
-    for tables, places in (([rows], whole), ([rows.slice(0, 7), rows.slice(7)], cut)):
-        for table in tables:
-            for bucket, bucket_rows in by_bucket(table, ["k0"], 4):
-                places.setdefault(bucket, []).extend(bucket_rows.column("place").to_pylist())
-    assert whole == cut
-    assert len(whole) > 1
+def places_by_bucket(*tables: pa.Table) -> dict[int, list[int]]:
+    """Distribute the rows of tables to four buckets, and return what each bucket has in the column `place`."""
+    places: dict[int, list[int]] = {}
+    for table in tables:
+        for bucket, bucket_rows in by_bucket(table, ["k0"], count=4):
+            places.setdefault(bucket, []).extend(bucket_rows.column("place").to_pylist())
+    return places
 
 
-# Bucket ids that a hash partitioner spreads.
+def test_rows_of_a_key_stay_in_order_and_one_with_a_problem_may_hold_a_key_that_python_cannot_read() -> None:
+    # Rows 0 and 3 have a problem; the key of row 0 is a time that Python cannot read.
+    after_year_9999 = 2**62
+    times = pa.array([after_year_9999, 0, 0, 0, 0], pa.int64()).cast(pa.timestamp("us"))
+    rows = pa.table(
+        {
+            "problem": pa.array([9, None, None, 9, None], pa.int16()),
+            "k0": pa.StructArray.from_arrays([times], ["at"]),
+            "place": range(5),
+        }
+    )
+
+    places = places_by_bucket(rows)
+    assert sorted(chain.from_iterable(places.values())) == [0, 1, 2, 3, 4]
+    (places_beside_row_1,) = [bucket_places for bucket_places in places.values() if 1 in bucket_places]
+    good_places = [place for place in places_beside_row_1 if place in (1, 2, 4)]
+    assert good_places == [1, 2, 4]
+
+
+def test_no_bucket_gets_an_empty_table() -> None:
+    no_rows = pa.table({"problem": pa.array([], pa.int16()), "k0": pa.array([], pa.string()), "place": range(0)})
+    assert places_by_bucket(no_rows) == {}
+
+
+@pytest.mark.parametrize("key_type", [pa.int64(), pa.string(), pa.timestamp("us"), pa.list_(pa.int64())], ids=str)
+def test_a_row_with_a_problem_is_in_the_same_bucket_wherever_its_table_begins(key_type: pa.DataType) -> None:
+    places = range(40)
+    if pa.types.is_list(key_type):
+        keys = pa.array([[2**62]] * 40, key_type)
+    else:
+        keys = pa.array(places, pa.int64()).cast(key_type)
+    # Two of three rows have a problem, and every fifth one has no times.
+    problems = pa.array([None if place % 3 == 0 else 1 for place in places], pa.int16())
+    starts = pa.array([None if place % 5 == 0 else place for place in places], pa.int64())
+    rows = pa.table({"problem": problems, "start": starts, "end": starts, "k0": keys, "place": places})
+
+    places_of_whole_table = places_by_bucket(rows)
+    assert places_by_bucket(rows.slice(0, 7), rows.slice(7)) == places_of_whole_table
+    assert len(places_of_whole_table) > 1
+
+
+# Buckets have ids that Spark's hash partitioner spreads over its partitions.
+
+
+def buckets_by_partition(ids: Iterable[int], partitions: int) -> Counter[int]:
+    """Return the number of buckets that each partition gets, as Spark places rows: by the hash of an id."""
+    return Counter(murmur3(id) % partitions for id in ids)
 
 
 @pytest.mark.parametrize(("value", "expected"), [(0, 933211791), (1, -559580957), (-1, -1604776387)])
-def test_the_hash_is_sparks(value: int, expected: int) -> None:
+def test_the_hash_is_that_of_spark(value: int, expected: int) -> None:
+    """The expected values are those of `SELECT hash(value)` in Spark SQL."""
     assert murmur3(value) == expected
 
 
 @pytest.mark.parametrize("partitions", [1, 2, 4, 8, 16, 32, 64])
-def test_every_partition_gets_equally_many_buckets(partitions: int) -> None:
-    for buckets in (partitions, 2 * partitions, 4 * partitions):
-        spread = Counter(murmur3(id) % partitions for id in bucket_ids(buckets))
-        assert spread == dict.fromkeys(range(partitions), buckets // partitions)
+def test_partitions_get_equally_many_buckets_if_their_number_is_a_power_of_two(partitions: int) -> None:
+    for buckets_each in (1, 2, 4):
+        ids = bucket_ids(buckets_each * partitions)
+        assert buckets_by_partition(ids, partitions) == dict.fromkeys(range(partitions), buckets_each)
 
 
 @pytest.mark.parametrize("partitions", [3, 5, 6, 7, 12])
 def test_other_numbers_of_partitions_come_close(partitions: int) -> None:
-    spread = Counter(murmur3(id) % partitions for id in bucket_ids(256))
-    assert len(spread) == partitions
-    assert max(spread.values()) <= 1.5 * 256 / partitions
+    bucket_counts = buckets_by_partition(bucket_ids(256), partitions)
+    assert len(bucket_counts) == partitions
+    assert max(bucket_counts.values()) <= 1.5 * 256 / partitions
 
 
 def test_ids_are_distinct_ints_and_a_smaller_query_has_the_first_of_them() -> None:
@@ -164,11 +207,16 @@ def test_ids_are_distinct_ints_and_a_smaller_query_has_the_first_of_them() -> No
     assert bucket_ids(16) == ids[:16]
 
 
-def test_queries_of_one_pass_have_ids_of_their_own_that_are_spread_as_well() -> None:
-    places = range(5)
-    ids = list(chain.from_iterable(bucket_ids(MOST_BUCKETS, place) for place in places))
+def test_queries_of_one_pass_have_ids_of_their_own() -> None:
+    ids = list(chain.from_iterable(bucket_ids(MOST_BUCKETS, place) for place in range(5)))
     assert len(set(ids)) == 5 * MOST_BUCKETS
-    for place in places:
-        spread = Counter(murmur3(id) % 8 for id in bucket_ids(16, place))
-        assert spread == dict.fromkeys(range(8), 2)
-    assert len({murmur3(bucket_ids(1, place)[0]) % 8 for place in places}) == 5
+
+
+def test_the_ids_of_each_query_of_a_pass_are_spread_evenly() -> None:
+    for place in range(5):
+        assert buckets_by_partition(bucket_ids(16, place), partitions=8) == dict.fromkeys(range(8), 2)
+
+
+def test_the_only_buckets_of_five_queries_are_in_five_partitions() -> None:
+    ids = [bucket_ids(1, place)[0] for place in range(5)]
+    assert buckets_by_partition(ids, partitions=8).total() == len(buckets_by_partition(ids, partitions=8)) == 5

@@ -1,4 +1,8 @@
-"""Ticks as the numbers of local days and months: as pandas has them, and whatever the way to them."""
+"""Ticks as the numbers of local days and months: as pandas has them, whichever of two ways computes them.
+
+Up to `_MOST_PERIODS` periods, the beginnings of all periods that the ticks span are computed, and each tick is searched
+for among them. Of more periods, only those are computed in which a tick lies. Tests set the limit to take either way.
+"""
 
 from __future__ import annotations
 
@@ -19,62 +23,95 @@ SECONDS = np.random.default_rng(63).integers(0, 2_100_000_000, 20_000)  # 1970 t
 
 
 def periods_of(unit: str, zone: str) -> Periods:
+    """Return the days or months of a time zone; the number of a period counts from the one with 1970-01-01."""
     grid = CalendarWindows(1, 1, unit, zone).grid()  # type: ignore[arg-type]  # mypy reads `unit` as any string
     assert grid is not None
     assert grid.periods is not None
     return grid.periods
 
 
-@pytest.mark.parametrize("most_periods", [0, 1 << 20])
+@pytest.mark.parametrize(
+    "most_periods",
+    [
+        0,  # only the periods in which a tick lies are computed
+        1 << 20,  # all periods are computed
+    ],
+)
 @pytest.mark.parametrize("zone", ZONES)
 def test_the_days_and_months_are_those_of_pandas(zone: str, most_periods: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(period_numbers, "_MOST_PERIODS", most_periods)
-    local = pd.to_datetime(SECONDS, unit="s", utc=True).tz_convert(zone).tz_localize(None)
-    days = numbers_at(periods_of("day", zone), SECONDS * 1_000_000)
-    assert days.tolist() == local.normalize().to_numpy().astype("datetime64[D]").astype(np.int64).tolist()
-    months = numbers_at(periods_of("month", zone), SECONDS * 1_000_000)
-    assert months.tolist() == ((local.year - 1970) * 12 + local.month - 1).tolist()
+    ticks = SECONDS * 1_000_000
+    local_times = pd.to_datetime(SECONDS, unit="s", utc=True).tz_convert(zone).tz_localize(None)
+
+    days = numbers_at(periods_of("day", zone), ticks)
+    midnights = local_times.normalize().to_numpy()
+    assert days.tolist() == midnights.astype("datetime64[D]").astype(np.int64).tolist()
+
+    months = numbers_at(periods_of("month", zone), ticks)
+    assert months.tolist() == ((local_times.year - 1970) * 12 + local_times.month - 1).tolist()
 
 
 @pytest.mark.parametrize("zone", ZONES)
 def test_months_begin_at_their_first_midnight(zone: str) -> None:
-    numbers = np.arange(0, 700)
-    first = (datetime(1970 + month // 12, month % 12 + 1, 1, tzinfo=ZoneInfo(zone)) for month in range(700))
-    expected = [int(midnight.timestamp()) * 1_000_000 for midnight in first]
-    assert ticks_of(periods_of("month", zone), numbers).tolist() == expected
+    numbers = range(700)  # 58 years
+    expected: list[int] = []
+    for number in numbers:
+        years, month = divmod(number, 12)
+        first_midnight = datetime(1970 + years, month + 1, 1, tzinfo=ZoneInfo(zone))
+        expected.append(int(first_midnight.timestamp()) * 1_000_000)
+    assert ticks_of(periods_of("month", zone), np.array(numbers)).tolist() == expected
 
 
-@pytest.mark.parametrize("most_periods", [0, 8, 1 << 12])
-def test_the_way_to_the_numbers_makes_no_difference(most_periods: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "most_periods",
+    [
+        0,  # only the periods in which a tick lies are computed
+        8,  # of ticks near each other, all periods are computed
+        1 << 12,  # the limit of the engine
+    ],
+)
+def test_however_many_periods_are_computed_the_numbers_are_those_of_single_calls(
+    most_periods: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(period_numbers, "_MOST_PERIODS", most_periods)
     squares = Squares()
     ticks = np.array([5, -9, 0, 2**62, 4, -1, -(2**62), 3, 4, 10**9, 99])
+    near_ticks = ticks[np.abs(ticks) < 100]
+
     numbers = [squares.number_at(tick) for tick in ticks.tolist()]
     assert numbers_at(squares, ticks).tolist() == numbers
     assert ticks_of(squares, np.array(numbers)).tolist() == [squares.begins(number) for number in numbers]
-    near = ticks[np.abs(ticks) < 100]
-    assert numbers_at(squares, near).tolist() == [squares.number_at(tick) for tick in near.tolist()]
-    assert [len(function(squares, near[:0])) for function in (numbers_at, ticks_of)] == [0, 0]
+    assert numbers_at(squares, near_ticks).tolist() == [squares.number_at(tick) for tick in near_ticks.tolist()]
 
 
-def test_ticks_that_are_counted_stay_themselves() -> None:
+@pytest.mark.parametrize("most_periods", [0, 8, 1 << 12])
+def test_no_ticks_have_no_numbers(most_periods: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(period_numbers, "_MOST_PERIODS", most_periods)
+    nothing = np.array([], np.int64)
+    assert numbers_at(Squares(), nothing).tolist() == []
+    assert ticks_of(Squares(), nothing).tolist() == []
+
+
+def test_where_windows_count_ticks_a_tick_is_its_own_number() -> None:
     ticks = np.array([3, 1, 2])
     assert numbers_at(None, ticks) is ticks
     assert ticks_of(None, ticks) is ticks
 
 
-def test_periods_are_asked_for_once_where_rows_are_near_each_other() -> None:
-    asked: list[int] = []
+def test_the_beginnings_of_periods_are_cached_for_the_next_rows() -> None:
+    computed_periods: list[int] = []
 
-    class Asked(Squares):
+    class CountedSquares(Squares):
         def begins(self, number: int) -> int:
-            asked.append(number)
+            computed_periods.append(number)
             return super().begins(number)
 
-    squares = Asked()
+    squares = CountedSquares()
     ticks = np.arange(1_000)
+
     numbers_at(squares, ticks)
-    many = len(asked)
+    calls = len(computed_periods)
+    assert 0 < calls < 200, "pages of 64 periods, not a call for each tick"
+
     numbers_at(squares, ticks + 1)
-    assert 0 < many < 200
-    assert len(asked) == many
+    assert len(computed_periods) == calls

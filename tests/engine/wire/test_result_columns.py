@@ -21,25 +21,26 @@ class Span:
     high: float
 
 
-class Leaving(Span):
-    """A span of which one part cannot be read; a second look at it would hide that."""
+class ExitingSpan(Span):
+    """A span that exits the process when its field `high` is read for the first time, and later never."""
 
-    looks = 0
+    reads = 0
 
     @property
     def high(self) -> float:
-        Leaving.looks += 1
-        if Leaving.looks == 1:
+        ExitingSpan.reads += 1
+        if ExitingSpan.reads == 1:
             raise SystemExit("gone")
         return 1.0
 
 
-def test_a_field_of_a_row_is_read_once_and_an_exit_in_it_is_told_with_the_row() -> None:
+def test_a_field_of_a_row_is_read_once_and_an_exit_in_it_is_an_error_that_names_the_window_of_the_row() -> None:
     query = Query(tumbling(5), ANY["operator"])
-    row = describe(Span, "value")
     task = query.task(query.plan())
     results = ResultColumns(task, "some.module 1.0.0", lambda place: (("a",), Window(place, place + 5)))
-    rows = [Span(0.0, 1.0), object.__new__(Leaving), Span(2.0, 3.0)]
+    exiting_span = object.__new__(ExitingSpan)
+    rows = [Span(0.0, 1.0), exiting_span, Span(2.0, 3.0)]
+
     with pytest.raises(ModuleContractError, match=r"(?s)some\.module.*gone.*\[1, 6\)"):
-        results.part(rows, row, 1, describe(float, "high"), pa.float64())
-    assert Leaving.looks == 1
+        results.part(rows, describe(Span, "value"), 1, describe(float, "high"), pa.float64())
+    assert ExitingSpan.reads == 1

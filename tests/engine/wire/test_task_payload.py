@@ -17,37 +17,50 @@ from muntin_engine.backends.spark.delivery.packed_task import open_task, pack_ta
 from muntin_engine.errors import ModuleNotOnWorkerError, ShippingError
 from muntin_engine.packages.needed_packages import Reference, references_of
 from muntin_engine.packages.packing import pack
+from muntin_engine.wire.task_payload import TaskPayload
 from tests.engine.wire.payloads import task_of
 from tests.installed import install
 from tests.modules.members import Members
 
 
 class Holding(Members):
+    """A module with an attribute of any value, which is pickled with it."""
+
     name, version = "show.holding", "3.0.0"
 
     def __init__(self, held: Any) -> None:
         self.held = held
 
 
-def test_a_job_comes_back_as_it_was_and_is_opened_once() -> None:
+def module_of(task: TaskPayload) -> Any:
+    """Return the only module of a task."""
+    (binding,) = task.query.bindings
+    return binding.module
+
+
+def test_a_task_comes_back_with_its_schema_its_payload_and_its_module() -> None:
     task = task_of(Holding([1]))
-    data = pack_task(task)
-    opened = open_task(data)
+    opened = open_task(pack_task(task))
     assert opened.results == task.results
     assert opened.query.bindings[0].select((5,)) == 5
-    assert opened.query.bindings[0].module.held == [1]  # type: ignore[attr-defined]
-    assert open_task(bytes(bytearray(data))) is opened
+    assert module_of(opened).held == [1]
 
 
-def test_a_class_that_no_package_has_travels_itself() -> None:
+def test_equal_bytes_are_opened_once() -> None:
+    data = pack_task(task_of())
+    copied_data = bytes(bytearray(data))
+    assert open_task(copied_data) is open_task(data)
+
+
+def test_a_class_that_no_package_has_is_pickled_with_its_code() -> None:
     class Local(Aggregate[int, int]):
         name, version = "show.local", "1.0.0"
 
         def compute_result(self, payloads: Sequence[int]) -> int:
             return len(payloads)
 
-    module: Any = open_task(pack_task(task_of(Local()))).query.bindings[0].module
-    assert module.compute_result([1, 2]) == 2
+    opened = open_task(pack_task(task_of(Local())))
+    assert module_of(opened).compute_result([1, 2]) == 2
 
 
 def test_a_module_that_cannot_be_pickled_is_named() -> None:
@@ -57,40 +70,51 @@ def test_a_module_that_cannot_be_pickled_is_named() -> None:
     assert isinstance(caught.value.__cause__, TypeError)
 
 
-def test_a_module_that_holds_too_much_is_refused_before_spark_is() -> None:
+def test_a_module_that_takes_more_bytes_than_a_task_may_is_refused() -> None:
     with pytest.raises(ShippingError, match=r"take 2,\d{3},\d{3} bytes, more than 900,000"):
         pack_task(task_of(Holding(bytes(2_000_000))))
 
 
 FAR = "from tests.modules.members import Members\nclass Far(Members):\n    name, version = 'far.far', '1.0.0'\n"
+"""The code of a package with a module `Far`."""
 
 
 @pytest.mark.parametrize(
-    ("file_text", "message"),
+    ("file_on_worker", "message"),
     [
-        (None, "muntin_far_away"),
-        ("# empty", "muntin_far_away"),
-        (FAR.replace("1.0.0", "1.10.0"), r"it has far\.far 1\.10\.0, and the query runs far\.far 1\.0\.0"),
+        pytest.param(None, "muntin_far_away", id="no file"),
+        pytest.param("# empty", "muntin_far_away", id="file without the module"),
+        pytest.param(
+            FAR.replace("1.0.0", "1.10.0"),
+            r"it has far\.far 1\.10\.0, and the query runs far\.far 1\.0\.0",
+            id="another version",
+        ),
     ],
 )
-def test_a_module_whose_package_is_elsewhere_or_another_is_one_clear_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_text: str | None, message: str
+def test_a_worker_without_the_modules_package_or_with_another_version_says_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_on_worker: str | None, message: str
 ) -> None:
+    # The driver has the package.
     install(tmp_path, "muntin-far-away", {"muntin_far_away.py": FAR})
-    file = tmp_path / "muntin_far_away.py"
     monkeypatch.syspath_prepend(tmp_path)
     data = pack_task(task_of(importlib.import_module("muntin_far_away").Far()))
+
+    # The worker has not: it is this process with another file, or none.
     del sys.modules["muntin_far_away"]
+    file = tmp_path / "muntin_far_away.py"
     file.unlink()
-    if file_text is not None:
-        file.write_text(file_text)
+    if file_on_worker is not None:
+        file.write_text(file_on_worker)
     importlib.invalidate_caches()
+
     with pytest.raises(ModuleNotOnWorkerError, match=rf"{message}(.|\n)*install the module's package"):
         open_task(data)
     sys.modules.pop("muntin_far_away", None)
 
 
-def test_code_of_no_package_travels_itself_and_is_gone_after(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_beside_the_script_are_pickled_with_their_code_and_leave_no_trace_on_the_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "muntin_beside.py").write_text(
         "from tests.modules.members import Members\n"
         "import muntin_further\n"
@@ -103,14 +127,14 @@ def test_code_of_no_package_travels_itself_and_is_gone_after(tmp_path: Path, mon
     monkeypatch.syspath_prepend(tmp_path)
     data = pack_task(task_of(importlib.import_module("muntin_beside").Near()))
     del sys.modules["muntin_beside"], sys.modules["muntin_further"]
-    monkeypatch.undo()
+    monkeypatch.undo()  # the worker does not have the folder
 
-    module: Any = open_task(data).query.bindings[0].module
+    module = module_of(open_task(data))
     assert module.compute_result([]) == [7]
     assert not {"muntin_beside", "muntin_further"} & set(sys.modules)
 
 
-def test_types_that_are_written_as_text_are_known_where_code_travels_itself(
+def test_annotations_that_are_text_can_be_read_in_code_that_was_pickled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "muntin_texts.py").write_text(
@@ -140,10 +164,10 @@ def test_types_that_are_written_as_text_are_known_where_code_travels_itself(
     monkeypatch.syspath_prepend(tmp_path)
     data = pack_task(task_of(importlib.import_module("muntin_texts").Texts()))
     del sys.modules["muntin_texts"]
-    monkeypatch.undo()
+    monkeypatch.undo()  # the worker does not have the folder
 
     task = open_task(data)
-    module: Any = task.query.bindings[0].module
+    module = module_of(task)
     state = module.add_events(module.create_state(), [4, 5])
     assert task.codec.unpack(task.codec.pack([state])) == [state]
     assert module.types()["payloads"] == Sequence[int]
@@ -166,42 +190,44 @@ def test_code_of_no_package_that_cannot_be_pickled_is_imported_where_it_is_opene
     locked = importlib.import_module("muntin_locked")
     data = pack_task(task_of(locked.Locked()))
     assert Reference("muntin_locked", "Locked") in references_of(data)
-    assert type(open_task(data).query.bindings[0].module) is locked.Locked
+    assert type(module_of(open_task(data))) is locked.Locked
     del sys.modules["muntin_locked"]
 
 
-def test_an_archive_that_lies_where_a_streams_worker_does_not_look_is_found(
+def test_an_archive_is_found_in_the_folder_of_a_session_though_the_path_names_the_folder_above(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = "from tests.modules.members import Members\nclass Far(Members):\n    name, version = 'far.far', '1.0.0'\n"
-    install(tmp_path / "here", "muntin-far-zipped", {"muntin_far_zipped.py": source})
-    with monkeypatch.context() as patched:
-        patched.syspath_prepend(tmp_path / "here")
+    """Spark writes files of a session into a folder of their own, which the path of a stream's worker leaves out."""
+    install(tmp_path / "driver", "muntin-far-zipped", {"muntin_far_zipped.py": FAR})
+    with monkeypatch.context() as driver:
+        driver.syspath_prepend(tmp_path / "driver")
         data = pack_task(task_of(importlib.import_module("muntin_far_zipped").Far()))
         archive = pack("muntin-far-zipped")
     del sys.modules["muntin_far_zipped"]
-    (tmp_path / "files" / "of-a-session").mkdir(parents=True)
-    archive.write(tmp_path / "files" / "of-a-session")
+    session_folder = tmp_path / "files" / "of-a-session"
+    session_folder.mkdir(parents=True)
+    archive.write(session_folder)
     monkeypatch.syspath_prepend(tmp_path / "files" / archive.file_name)
 
-    assert open_task(data).query.bindings[0].module.name == "far.far"
+    assert module_of(open_task(data)).name == "far.far"
     del sys.modules["muntin_far_zipped"]
 
 
-def test_an_error_of_the_modules_own_is_not_mistaken_for_a_missing_package() -> None:
+def test_an_error_in_code_of_the_module_is_not_mistaken_for_a_missing_package() -> None:
+    data = pack_task(task_of(Holding(FailsWhenOpened())))
     with pytest.raises(ZeroDivisionError):
-        open_task(pack_task(task_of(Holding(Thorny()))))
+        open_task(data)
 
 
-class Thorny:
-    """Fails where it is opened."""
+class FailsWhenOpened:
+    """An object that can be pickled, and raises a ZeroDivisionError where it is unpickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _divide, (1, 0)
 
 
-def _divide(one: int, other: int) -> float:
-    return one / other
+def _divide(dividend: int, divisor: int) -> float:
+    return dividend / divisor
 
 
 @dataclass
@@ -222,6 +248,7 @@ class Summing(IncrementalAggregate[int, Sum, int]):
         return state.total
 
 
-def test_the_codec_knows_the_records_of_the_modules_states() -> None:
+def test_a_state_that_is_a_record_of_the_module_comes_back_as_this_record() -> None:
     codec = task_of(Summing()).codec
-    assert codec.unpack(codec.pack([Sum(3)])) == [Sum(3)]
+    state = [Sum(3)]
+    assert codec.unpack(codec.pack(state)) == state

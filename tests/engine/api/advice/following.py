@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import pytest
 
@@ -30,26 +30,40 @@ def case_name(case: tuple[str, ...]) -> str:
     return f"{wrong}: {pattern}"
 
 
-def refusal(wrong: str, names: Names) -> tuple[Exception, bool]:
-    """Return the error of a wrong call, or of the query that is made of its value; and whether results were asked for.
+class Refusal(NamedTuple):
+    """The refusal of a wrong call, or of the query that is made of its value.
 
-    Planning is tried first: Spark takes a tenth of a second to plan results.
+    Attributes:
+        error: The error.
+        with_results: True if the query was planned, and only its results were refused.
     """
-    for with_results in (False, True):
+
+    error: Exception
+    with_results: bool
+
+
+def refusal(wrong: str, names: Names) -> Refusal:
+    """Evaluate a wrong call, make a query of its value, and return the refusal of either."""
+    for with_results in (False, True):  # planning alone is tried first: Spark takes a tenth of a second for results
         try:
             plan_value(eval(wrong, {}, names), names, with_results=with_results)
         except (MuntinError, AttributeError) as error:
-            return error, with_results
+            return Refusal(error, with_results)
     pytest.fail(f"{wrong} is right")
 
 
 def check_advice(names: Names, case: tuple[str, ...]) -> None:
-    """Raise unless a wrong call is refused with a message of the pattern, and the code that it advises plans."""
+    """Assert that a wrong call is refused with a message of the pattern, and make a query of the code that it advises.
+
+    Raises:
+        MuntinError: The right call is refused, too.
+    """
     wrong, pattern, *right_call = case
-    error, with_results = refusal(wrong, names)
-    advice = re.search(pattern, str(error))
-    assert advice is not None, str(error)
+    refused = refusal(wrong, names)
+    advice = re.search(pattern, str(refused.error))
+    assert advice is not None, str(refused.error)
+
     code = advice.group(1) if advice.groups() else ""
     right = right_call[0].replace("CODE", code) if right_call else code
     with suppress(Started):
-        plan_value(eval(right, {}, names), names, with_results=with_results)
+        plan_value(eval(right, {}, names), names, with_results=refused.with_results)

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 
 class Smooth(Aggregate[float, float]):
+    """A module with parameters."""
+
     name, version = "advice.smooth", "1.0.0"
 
     def __init__(self, alpha: float, steps: int | None = None) -> None:
@@ -58,6 +60,8 @@ class Smooth(Aggregate[float, float]):
 
 
 class Spread(Aggregate[float, float]):
+    """A module without parameters."""
+
     name, version = "advice.spread", "1.0.0"
 
     def compute_result(self, payloads: Any) -> float:
@@ -65,7 +69,7 @@ class Spread(Aggregate[float, float]):
 
 
 class Clipped(Aggregate[float, float]):
-    """Takes lifetimes that are cut to the window, and no others."""
+    """A module that accepts only one clip."""
 
     name, version = "advice.clipped", "1.0.0"
     is_time_sensitive = True
@@ -76,19 +80,20 @@ class Clipped(Aggregate[float, float]):
 
 
 def needing(*kinds: type[WindowSpecification], reach: int = 0) -> type[Spread]:
-    """Return a module class that finds nothing in other windows, or in those that keep events for less."""
-    return type(
-        "Needing", (Spread,), {"name": "advice.needing", "needs": Needs(kinds or (WindowSpecification,), reach)}
-    )
+    """Return a module class that needs windows of these kinds, or of any kind, with a reach."""
+    needs = Needs(kinds or (WindowSpecification,), reach)
+    return type("Needing", (Spread,), {"name": "advice.needing", "needs": needs})
 
 
 class ClippedLeft(Clipped):
+    """A module that accepts two clips."""
+
     name = "advice.clipped_left"
     accepted_clips = frozenset({ClipPolicy.LEFT, ClipPolicy.FULL})
 
 
 class Anywhere(Operator[float, float]):
-    """Returns rows with lifetimes of their own, which may start before the window."""
+    """An operator whose rows have lifetimes of their own, which may start before the window."""
 
     name, version = "advice.anywhere", "1.0.0"
     is_time_sensitive = True
@@ -100,6 +105,8 @@ class Anywhere(Operator[float, float]):
 
 @dataclass(frozen=True)
 class Twice(ResultRefinement):
+    """A refinement of early results, which works for aggregates alone."""
+
     name = "advice.twice"
 
     def refine(self, state: Any, result: Any, is_final: bool) -> Any:
@@ -122,6 +129,8 @@ def spread_of_frame(km: pd.DataFrame) -> float:
 
 
 class Double(Operator[float, float]):
+    """An operator."""
+
     name, version = "advice.double", "1.0.0"
 
     def compute_result(self, payloads: Any) -> Any:
@@ -129,6 +138,8 @@ class Double(Operator[float, float]):
 
 
 class Follow(StreamOperator[float, int, float]):
+    """An operator that follows a stream without windows."""
+
     name, version = "advice.follow", "1.0.0"
 
     def create_state(self) -> int:
@@ -174,6 +185,8 @@ _TABLE: Final = pa.schema(
 
 @dataclass(frozen=True)
 class Written(ProgressPolicy):
+    """A progress policy as it has to be written."""
+
     def watermark(self, source: Any) -> int:
         return 0
 
@@ -183,7 +196,7 @@ class Written(ProgressPolicy):
 
 @dataclass(frozen=True)
 class Counting(Written):
-    """Keeps no whole number of starts."""
+    """A policy whose number of starts is no number."""
 
     @property
     def starts_kept(self) -> Any:
@@ -192,12 +205,14 @@ class Counting(Written):
 
 @dataclass(frozen=True)
 class Failing(Written):
+    """A policy that fails."""
+
     def watermark(self, source: Any) -> int:
         raise ZeroDivisionError
 
 
 class Unwritten(ProgressPolicy):
-    """Is no dataclass, so its copies are not equal to it."""
+    """A policy that is no dataclass, so that its copies are not equal to it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -353,19 +368,22 @@ def plan_value(value: object, names: Names, *, with_results: bool) -> None:
         case WindowedStream():
             plan_value(value.aggregate(n=module("stats.count")), names, with_results=with_results)
         case EventStream():
-            times = value.df.select(value.start).schema[0].dataType.simpleString()
-            is_time = value.unit is not None or times.startswith("timestamp")
-            plan_value(value.window(tumbling("10 minutes" if is_time else 10)), names, with_results=with_results)
+            time_type = value.df.select(value.start).schema[0].dataType.simpleString()
+            is_time = value.unit is not None or time_type.startswith("timestamp")
+            windowed = value.window(tumbling("10 minutes" if is_time else 10))
+            plan_value(windowed, names, with_results=with_results)
         case ModuleCall() if value.cls.is_operator:
-            plan_value(names["keyed"].window(tumbling("10 minutes")).apply(value), names, with_results=with_results)
+            applied = names["keyed"].window(tumbling("10 minutes")).apply(value)
+            plan_value(applied, names, with_results=with_results)
         case ModuleCall():
-            plan_value(names["windowed"].aggregate(n=value), names, with_results=with_results)
+            aggregated = names["windowed"].aggregate(n=value)
+            plan_value(aggregated, names, with_results=with_results)
         case _:
             _plan_part(value)
 
 
 def _plan_part(value: object) -> None:
-    """Plan a query with windows, a trigger or a policy, without Spark."""
+    """Plan a query that has the value as its windows, its trigger or a policy of it, without Spark."""
     match value:
         case WindowSpecification():
             plan_of(window=value, input=input_of(order=0))

@@ -1,4 +1,4 @@
-"""Wrong calls of `join`, `union` and their like. The code that each message advises plans."""
+"""Wrong calls of `join`, `union` and their like. The code that each message advises makes a query."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tests.engine.api.advice.following import Cases, case_name, check_advice
 from tests.engine.api.advice.planning import Names
 
 CASES: Final[Cases] = (
+    # the wrong call, the pattern of its message, and the right call
     (
         "stream.join(df)",
         r"write \.(join\(events\(df, )\.\.\.\), \.\.\.\)",
@@ -185,5 +186,5 @@ CASES: Final[Cases] = (
 
 @pytest.mark.cases(20)
 @pytest.mark.parametrize("case", CASES, ids=case_name)
-def test_the_advice_plans(names: Names, case: tuple[str, ...]) -> None:
+def test_a_wrong_call_is_refused_with_advice_that_makes_a_query(names: Names, case: tuple[str, ...]) -> None:
     check_advice(names, case)

@@ -1,4 +1,4 @@
-"""Windows that a module cannot run over, and windows by name. The code that each message advises plans."""
+"""Windows that a module cannot run over, and windows by name. The code that each message advises makes a query."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ _KINDS: Final = (
 _ROWS: Final = ("LastRows", "RowBatches", "RowsBetween")
 _NAMES: Final = ("hopping", "snapshot", "count", "session", "calendar", "cumulate", "landmark", "global", "trailing")
 CASES: Final[Cases] = (
+    # the wrong call, the pattern of its message, and the right call
     # windows by name
     *(
         (f"window({name!r}, wrong=5)", r"(?m)write for example (window\(.*?\))(?:, or|$)", "CODE")
@@ -100,5 +101,5 @@ CASES: Final[Cases] = (
 
 @pytest.mark.cases(20)
 @pytest.mark.parametrize("case", CASES, ids=case_name)
-def test_the_advice_plans(names: Names, case: tuple[str, ...]) -> None:
+def test_a_wrong_call_is_refused_with_advice_that_makes_a_query(names: Names, case: tuple[str, ...]) -> None:
     check_advice(names, case)

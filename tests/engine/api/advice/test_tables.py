@@ -1,4 +1,4 @@
-"""Wrong calls over tables in this process. The code that each message advises plans."""
+"""Wrong calls over tables in this process. The code that each message advises makes a query."""
 
 from __future__ import annotations
 
@@ -60,6 +60,7 @@ EXPRESSIONS: Final[Cases] = (
 )
 
 CASES: Final[Cases] = (
+    # the wrong call, the pattern of its message, and the right call
     *EXPRESSIONS,
     ("tens.write(checkpoint='c', results='r')", "write what results", "tens"),
     ("rows.where(3).window(hours)", r"such as ('km > 2')", "rows.where('d > 2').window(hours)"),
@@ -86,5 +87,5 @@ CASES: Final[Cases] = (
 
 @pytest.mark.cases(20)
 @pytest.mark.parametrize("case", CASES, ids=case_name)
-def test_the_advice_plans(names: Names, case: tuple[str, ...]) -> None:
+def test_a_wrong_call_is_refused_with_advice_that_makes_a_query(names: Names, case: tuple[str, ...]) -> None:
     check_advice(names, case)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
@@ -112,17 +112,19 @@ LATE: Final[tuple[Any, ...]] = ("side", "drop", "adjust", correct("1 hour"))
 """Treatments of late rows."""
 
 
-def random_stream(random: Random, df: DataFrame, depth: int = 0) -> EventStream:
-    """Return a stream of events: intervals or points, with and without ids, after some steps."""
+def random_stream(random: Random, df: DataFrame) -> EventStream:
+    """Draw a stream of points, intervals or samples, with up to three further calls."""
     options: dict[str, Any] = {"key": random.choice([None, "station", ["station", "line"]])}
     options |= random.choice([{"at": "leaves"}, {"start": "leaves", "end": "arrives"}, {"at": "leaves", "edge": True}])
     if random.random() < 0.5:
         options["order"] = "line"
-    options |= {"watermark": random.choice(PROGRESS), "late_policy": random.choice(["side", "drop"])}
+    options["watermark"] = random.choice(PROGRESS)
+    options["late_policy"] = random.choice(["side", "drop"])
     if random.random() < 0.3:
         options["buckets"] = random.randint(1, 8)
     if random.random() < 0.3:
-        options |= {"source": "line", "sources": ["north", "south"]}
+        options["source"] = "line"
+        options["sources"] = ["north", "south"]
     if random.random() < 0.3:
         options["rows"] = "km is not null"
     stream = events(df, **options)
@@ -132,12 +134,13 @@ def random_stream(random: Random, df: DataFrame, depth: int = 0) -> EventStream:
         lambda s: s.select("km", triple="km * 3"),
         lambda s: s.shift(random.choice(["1 hour", "-5 minutes"])),
         lambda s: s.set_duration("10 minutes"),
+        lambda s: s.to_edges(),
+        lambda s: s.shedding(most_held=1000, when_full=random.choice(["shed", "fail"])),
+        # samples have no ends that these could change or read
         lambda s: s.extend("1 minute") if s.lifetimes != "edge" else s,
         lambda s: s.shorten("1 minute") if s.lifetimes != "edge" else s,
         lambda s: s.to_points(random.choice(["start", "end"])) if s.lifetimes != "edge" else s,
-        lambda s: s.to_edges(),
         lambda s: s.align_to(tumbling("1 hour")) if s.lifetimes != "edge" else s,
-        lambda s: s.shedding(most_held=1000, when_full=random.choice(["shed", "fail"])),
     ]
     for step in random.sample(steps, random.randint(0, 3)):
         stream = step(stream)
@@ -145,38 +148,65 @@ def random_stream(random: Random, df: DataFrame, depth: int = 0) -> EventStream:
 
 
 def random_query(random: Random, df: DataFrame) -> Query:
-    """Return a query; it may be refused, which is an error of Muntin's."""
+    """Draw a query over a DataFrame of rides.
+
+    Raises:
+        MuntinError: The query is refused: parts are drawn that do not fit each other. Draw again.
+    """
     kind = random.choice(["time", "time", "time", "early", "rows", "several", "join", "union", "chain"])
     stream = random_stream(random, df)
-    if kind == "several":
-        windowed = stream.windows(now=hopping("10 minutes", "1 minute"), day=tumbling("1 day"))
-        return windowed.aggregate(n=stats.count())
-    if kind == "join":
-        right = random_stream(random, df)
-        how = random.choice(["inner", "left", "anti", "semi", "clip"])
-        columns: dict[str, Any] = {"left_columns": random.choice(["km", ["km"], {"far": "km * 2"}])}
-        if how in ("inner", "left"):
-            columns["right_columns"] = ["km2"]
-        extra: dict[str, Any] = {"same_window": tumbling("1 hour")} if random.random() < 0.3 and how != "clip" else {}
-        if random.random() < 0.3:
-            extra["on"] = condition("stats.is_between", left="km", right=["km", "km2"])
-        return stream.join(right, how, **columns, **extra, emit=random.choice(["final", "eager"]))
-    if kind == "union":
-        stream = union(bikes=stream, scooters=random_stream(random, df))
-    if kind == "rows":
-        return stream.window(random.choice(ROWS)).aggregate(n=stats.count(), mean=stats.average("km"))
-    emit = random.choice(EMISSIONS) if kind == "early" else random.choice(["final", "eager", "speculative"])
-    extra = {"clip": random.choice(["none", "left", "right", "full"])} if random.random() < 0.3 else {}
-    extra |= {"timestamps": random.choice(["align", "point_at_end"])} if random.random() < 0.3 else {}
-    extra |= {"forget_keys_after": "30 days"} if random.random() < 0.1 else {}
-    windowed = stream.window(random.choice(WINDOWS), emit=emit, **extra)
-    calls = [module("stats.count"), stats.average("km"), module("stats.quantile", "km", q=0.9)]
-    calls.append(stats.sum(F.expr("km * 2")))
+    match kind:
+        case "several":
+            windowed = stream.windows(now=hopping("10 minutes", "1 minute"), day=tumbling("1 day"))
+            return windowed.aggregate(n=stats.count())
+        case "rows":
+            return stream.window(random.choice(ROWS)).aggregate(n=stats.count(), mean=stats.average("km"))
+        case "join":
+            return _random_join(random, stream, random_stream(random, df))
+        case "union":
+            return _random_windowed_query(random, union(bikes=stream, scooters=random_stream(random, df)))
+        case "early":
+            return _random_windowed_query(random, stream, EMISSIONS)
+        case "chain":
+            results = _random_windowed_query(random, stream).as_events(key=random.choice([None, "m0"]))
+            return results.window(tumbling("1 day")).aggregate(n=stats.count())
+    return _random_windowed_query(random, stream)
+
+
+def _random_join(random: Random, left: EventStream, right: EventStream) -> Query:
+    how = random.choice(["inner", "left", "anti", "semi", "clip"])
+    options: dict[str, Any] = {"left_columns": random.choice(["km", ["km"], {"far": "km * 2"}])}
+    if how in ("inner", "left"):
+        options["right_columns"] = ["km2"]
+    if how != "clip" and random.random() < 0.3:
+        options["same_window"] = tumbling("1 hour")
+    if random.random() < 0.3:
+        options["on"] = condition("stats.is_between", left="km", right=["km", "km2"])
+    return left.join(right, how, **options, emit=random.choice(["final", "eager"]))
+
+
+def _random_windowed_query(
+    random: Random, stream: EventStream, emissions: Sequence[Any] = ("final", "eager", "speculative")
+) -> Query:
+    """Draw a query over windows of time, with one of these emissions and one to three modules."""
+    options: dict[str, Any] = {"emit": random.choice(emissions)}
+    if random.random() < 0.3:
+        options["clip"] = random.choice(["none", "left", "right", "full"])
+    if random.random() < 0.3:
+        options["timestamps"] = random.choice(["align", "point_at_end"])
+    if random.random() < 0.1:
+        options["forget_keys_after"] = "30 days"
+    windowed = stream.window(random.choice(WINDOWS), **options)
+
+    calls = [
+        module("stats.count"),
+        stats.average("km"),
+        module("stats.quantile", "km", q=0.9),
+        stats.sum(F.expr("km * 2")),
+    ]
     sample = random.sample(calls, random.randint(1, 3))
     modules = {f"m{place}": call for place, call in enumerate(sample)}
     query = windowed.aggregate(**modules)
     if random.random() < 0.3:
-        query = query.select("m0", twice="m0 * 2").where("m0 > 1")
-    if kind == "chain":
-        return query.as_events(key=random.choice([None, "m0"])).window(tumbling("1 day")).aggregate(n=stats.count())
+        return query.select("m0", twice="m0 * 2").where("m0 > 1")
     return query

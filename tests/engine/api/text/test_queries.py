@@ -1,4 +1,4 @@
-"""The law of queries as text: what is written makes the same query again, through JSON."""
+"""Queries as data: a query that is read from the data of another one, through JSON, means the same."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jsonschema import Draft7Validator
 from pyspark.sql import functions as F
 
 import muntin_stats as stats
-from muntin import Aggregate, session, snapshot, tumbling
+from muntin import Aggregate, early, session, snapshot, tumbling
 from muntin.errors import MuntinError, QueryError
 from muntin_engine import (
     Query,
@@ -48,13 +48,13 @@ def rides(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame([], _SCHEMA)
 
 
-def read_back(query: Query, rides: DataFrame, **other_tables: DataFrame) -> Query:
-    """Return a query made of its data, which are valid and have gone through JSON; both have the same data."""
+def check_comes_back(query: Query, rides: DataFrame, **other_tables: DataFrame) -> None:
+    """Assert that the data of a query are valid, and that the query that is read from them means the same."""
     data = query.to_dict(rides=rides, **other_tables)
     _VALID.validate(data)
-    back = query_from_dict(json.loads(json.dumps(data)), {"rides": rides, **other_tables})
-    assert back.to_dict(rides=rides, **other_tables) == data
-    return back
+    read_query = query_from_dict(json.loads(json.dumps(data)), {"rides": rides, **other_tables})
+    assert read_query.to_dict(rides=rides, **other_tables) == data
+    assert meaning(read_query) == meaning(query)
 
 
 def meaning(query: Query) -> dict[str, Any]:
@@ -78,32 +78,27 @@ def test_random_queries_come_back(rides: DataFrame) -> None:
     while sum(calls.values()) < 80 or not calls.keys() >= _CALLS:
         with suppress(MuntinError):  # a query that is refused is drawn again
             query = random_query(random, rides)
-            assert meaning(read_back(query, rides)) == meaning(query)
+            check_comes_back(query, rides)
             calls.update(step.call for step in query.steps)
-    assert calls.keys() >= _CALLS
 
 
-def test_each_kind_of_windows_and_each_trigger_is_in_a_query_that_comes_back(rides: DataFrame) -> None:
-    from muntin import early
+def test_a_query_with_each_kind_of_windows_comes_back(rides: DataFrame) -> None:
+    # The timestamps of rides have no windows that are a bare number of ticks long: there are two of these.
+    windows_over_time = [windows for windows in (*WINDOWS, *ROWS) if "elapsed" not in repr(write_value(windows))]
+    assert len(windows_over_time) == len(WINDOWS) + len(ROWS) - 2
+    stream = events(rides, key="station", at="leaves", order="line")
+    for windows in windows_over_time:
+        check_comes_back(stream.window(windows).aggregate(n=stats.count()), rides)
 
-    def stream(**options: Any) -> Any:
-        return events(rides, key="station", at="leaves", **options)
 
-    query_count = 0
-    for windows in (*WINDOWS, *ROWS):
-        if "elapsed" in repr(write_value(windows)):
-            continue  # a bare number of ticks, which timestamps do not have
-        query = stream(order="line").window(windows).aggregate(n=stats.count())
-        assert meaning(read_back(query, rides)) == meaning(query)
-        query_count += 1
+def test_a_query_with_each_trigger_comes_back(rides: DataFrame) -> None:
+    stream = events(rides, key="station", at="leaves")
     for trigger in TRIGGERS:
-        query = stream().window(tumbling("1 hour"), emit=early(trigger)).aggregate(n=stats.sum("km"))
-        assert meaning(read_back(query, rides)) == meaning(query)
-        query_count += 1
-    assert query_count == len(WINDOWS) + len(ROWS) - 2 + len(TRIGGERS)
+        query = stream.window(tumbling("1 hour"), emit=early(trigger)).aggregate(n=stats.sum("km"))
+        check_comes_back(query, rides)
 
 
-def test_every_call_of_the_api_has_a_signature_to_be_written_by() -> None:
+def test_every_call_that_queries_are_made_of_has_a_signature_by_which_it_is_written() -> None:
     assert set(SIGNATURES) >= {
         *("events", "union", "where", "shedding", "apply", "window", "windows", "aggregate", "join", "as_events"),
         *("shift", "set_duration", "extend", "shorten", "to_points", "to_edges", "align_to"),
@@ -111,7 +106,7 @@ def test_every_call_of_the_api_has_a_signature_to_be_written_by() -> None:
     }
 
 
-def test_a_query_as_data_reads_as_its_calls(rides: DataFrame) -> None:
+def test_the_data_of_a_query_are_the_list_of_its_calls(rides: DataFrame) -> None:
     stream = events(rides, key="station", at="leaves", watermark="10 minutes").where("km > 2")
     query = stream.window(tumbling("1 hour"), emit="eager").aggregate(p90=stats.quantile("km", q=0.9))
     assert query.to_dict(rides=rides) == {
@@ -125,26 +120,34 @@ def test_a_query_as_data_reads_as_its_calls(rides: DataFrame) -> None:
     }
 
 
-def test_other_streams_are_inputs_with_names(rides: DataFrame, spark: SparkSession) -> None:
+def test_a_dataframe_without_a_given_name_is_called_input(rides: DataFrame, spark: SparkSession) -> None:
     beats = spark.createDataFrame([], "at timestamp")
-    clocked = events(rides, at="leaves").with_heartbeat(beats, at="at", delay="1 minute")
-    query = union(a=clocked, b=events(rides, at="leaves")).window(snapshot()).aggregate(n=stats.count())
+    with_beats = events(rides, at="leaves").with_heartbeat(beats, at="at", delay="1 minute")
+    query = union(a=with_beats, b=events(rides, at="leaves")).window(snapshot()).aggregate(n=stats.count())
     assert '"with_heartbeat": "input"' in json.dumps(query.to_dict(rides=rides))
-    assert meaning(read_back(query, rides, beats=beats)) == meaning(query)
+    check_comes_back(query, rides, beats=beats)
 
 
-def test_a_column_of_sparks_is_text_that_means_the_same_or_refused(rides: DataFrame) -> None:
+def test_columns_of_spark_are_written_as_sql(rides: DataFrame) -> None:
     stream = events(rides, key=F.col("station"), at="leaves").where(F.col("km") > 2)
     query = stream.window(tumbling("1 hour")).aggregate(n=stats.sum(F.col("km") * 2))
-    data = query.to_dict(rides=rides)
-    assert data["query"][:2] == [{"events": "rides", "key": "station", "at": "leaves"}, {"where": {"sql": "(km > 2)"}}]
-    assert data["query"][3]["aggregate"]["n"]["columns"] == [{"sql": "(km * 2)"}]
-    assert meaning(read_back(query, rides)) == meaning(query)
-    secret = stream.window(tumbling("1 hour")).aggregate(n=module("stats.last", F.when(F.col("km") > 2, "far")))
-    text = stream.window(tumbling("1 hour")).aggregate(n=module("stats.last", F.lit("km"))).to_dict()
-    assert text["query"][3]["aggregate"]["n"]["columns"] == [{"sql": "'km'"}]
+    steps = query.to_dict(rides=rides)["query"]
+    assert steps[:2] == [{"events": "rides", "key": "station", "at": "leaves"}, {"where": {"sql": "(km > 2)"}}]
+    assert steps[3]["aggregate"]["n"]["columns"] == [{"sql": "(km * 2)"}]
+    check_comes_back(query, rides)
+
+
+def test_a_constant_text_of_spark_is_written_as_one_and_not_as_the_name_of_a_column(rides: DataFrame) -> None:
+    windowed = events(rides, at="leaves").window(tumbling("1 hour"))
+    steps = windowed.aggregate(n=module("stats.last", F.lit("km"))).to_dict()["query"]
+    assert steps[2]["aggregate"]["n"]["columns"] == [{"sql": "'km'"}]
+
+
+def test_a_column_of_spark_whose_sql_is_not_known_is_refused(rides: DataFrame) -> None:
+    windowed = events(rides, at="leaves").window(tumbling("1 hour"))
+    query = windowed.aggregate(n=module("stats.last", F.when(F.col("km") > 2, "far")))
     with pytest.raises(QueryError, match="write it as SQL"):
-        secret.to_dict(rides=rides)
+        query.to_dict(rides=rides)
 
 
 TEXT = """
@@ -172,18 +175,34 @@ query:
 """
 
 
-def test_a_person_writes_it_in_yaml(rides: DataFrame) -> None:
+def test_a_function_that_no_package_has_is_missing_unless_it_is_given(rides: DataFrame) -> None:
     with pytest.raises(QueryError, match=r"query\[1\].join.on: no function is named 'stats.is_between'"):
         query_from_dict(yaml.safe_load(TEXT), {"rides": rides})
+
+
+def test_a_text_that_a_person_writes_in_yaml_is_read_and_written(rides: DataFrame) -> None:
     near = condition(is_near, left="km", right="km2", most=2.0).function
     text = TEXT.replace(
         "stats.is_between, left: [km], right: [km, km2]",
         f"{near.name}, left: [km], right: [km2], parameters: {{most: 2}}",
     )
-    query = query_from_dict(yaml.safe_load(text), {"rides": rides}.__getitem__, [near])
-    written = yaml.safe_dump(query.to_dict(rides=rides), sort_keys=False)
-    assert meaning(query_from_dict(yaml.safe_load(written), {"rides": rides}, [near])) == meaning(query)
+    tables = {"rides": rides}
+    query = query_from_dict(yaml.safe_load(text), tables.__getitem__, [near])
     assert [step.call for step in query.steps] == ["events", "join", "as_events", "window", "aggregate"]
+
+    written_text = yaml.safe_dump(query.to_dict(rides=rides), sort_keys=False)
+    read_query = query_from_dict(yaml.safe_load(written_text), tables, [near])
+    assert meaning(read_query) == meaning(query)
+
+
+def long_rides(rides: DataFrame) -> EventStream:
+    return events(rides, key="station", at="leaves", watermark="1 minute").where("km > 2")
+
+
+def union_of_long_and_short_rides(rides: DataFrame) -> EventStream:
+    long = events(rides, key="station", at="leaves", rows="km>2")
+    short = events(rides, key="station", at="leaves", rows="km<2")
+    return union(**{"km>2": long, "km<2": short})
 
 
 def rides_by_hour(rides: DataFrame) -> EventStream:
@@ -192,48 +211,43 @@ def rides_by_hour(rides: DataFrame) -> EventStream:
 
 
 @pytest.mark.parametrize(
-    "stream_of",
-    [
-        lambda rides: events(rides, key="station", at="leaves", watermark="1 minute").where("km > 2"),
-        lambda rides: union(
-            **{name: events(rides, key="station", at="leaves", rows=name) for name in ("km>2", "km<2")}
-        ),
-        rides_by_hour,
-    ],
-    ids=["events", "union", "chain"],
+    "stream_of", [long_rides, union_of_long_and_short_rides, rides_by_hour], ids=["events", "union", "chain"]
 )
-def test_queries_of_one_pass_come_back_and_share_what_they_shared(rides: DataFrame, stream_of: Any) -> None:
+def test_the_queries_of_one_pass_come_back_and_read_their_dataframe_once(rides: DataFrame, stream_of: Any) -> None:
     stream = stream_of(rides)
-    km = "km"
-    asked = one_pass(
-        days=stream.window(tumbling("1 day")).aggregate(km=stats.sum(km)),
+    two_queries = one_pass(
+        days=stream.window(tumbling("1 day")).aggregate(km=stats.sum("km")),
         visits=stream.where("km > 3").window(session("2 hours")).aggregate(n=stats.count()),
     )
-    data = asked.to_dict(rides=rides)
+    data = two_queries.to_dict(rides=rides)
     _VALID.validate(data)
+
     tables = Mock(return_value=rides)
-    back = one_pass_from_dict(json.loads(json.dumps(data)), tables)
+    read_queries = one_pass_from_dict(json.loads(json.dumps(data)), tables)
     assert tables.mock_calls == [call("rides")]
-    assert back.to_dict(rides=rides) == data
-    assert list(back.queries) == ["days", "visits"]
-    for name, query in asked.queries.items():
-        assert meaning(back.queries[name]) == meaning(query)
-    first, second = back.queries.values()
-    assert first.source.rows.df is second.source.rows.df
+    days, visits = read_queries.queries.values()
+    assert days.source.rows.df is visits.source.rows.df
+
+    assert read_queries.to_dict(rides=rides) == data
+    assert list(read_queries.queries) == ["days", "visits"]
+    assert meaning(days) == meaning(two_queries.queries["days"])
+    assert meaning(visits) == meaning(two_queries.queries["visits"])
 
 
-def test_tables_of_one_pass_have_names_that_no_two_share(rides: DataFrame, spark: SparkSession) -> None:
-    beats, others = (spark.createDataFrame([], "at timestamp") for _ in range(2))
+def test_dataframes_of_one_pass_without_given_names_are_numbered(rides: DataFrame, spark: SparkSession) -> None:
+    beats_of_a = spark.createDataFrame([], "at timestamp")
+    beats_of_b = spark.createDataFrame([], "at timestamp")
     stream = events(rides, at="leaves")
-    asked = one_pass(
-        a=stream.with_heartbeat(beats, at="at").window(snapshot()).aggregate(n=stats.count()),
-        b=stream.with_heartbeat(others, at="at").window(snapshot()).aggregate(n=stats.count()),
+    two_queries = one_pass(
+        a=stream.with_heartbeat(beats_of_a, at="at").window(snapshot()).aggregate(n=stats.count()),
+        b=stream.with_heartbeat(beats_of_b, at="at").window(snapshot()).aggregate(n=stats.count()),
     )
-    named = [steps[1]["with_heartbeat"] for steps in asked.to_dict()["one_pass"].values()]
-    assert named == ["input_2", "input_3"]
+    steps_by_query = two_queries.to_dict()["one_pass"]
+    assert steps_by_query["a"][1]["with_heartbeat"] == "input_2"
+    assert steps_by_query["b"][1]["with_heartbeat"] == "input_3"
 
 
-def test_queries_that_do_not_share_an_input_are_no_one_pass(rides: DataFrame) -> None:
+def test_queries_of_two_dataframes_are_no_one_pass(rides: DataFrame) -> None:
     query = events(rides, at="leaves").window(snapshot()).aggregate(n=stats.count())
     data = {
         "muntin": 1,
@@ -241,15 +255,26 @@ def test_queries_that_do_not_share_an_input_are_no_one_pass(rides: DataFrame) ->
     }
     with pytest.raises(QueryError, match=r"one_pass: 'a' and 'b' are of two DataFrames"):
         one_pass_from_dict(data, {"rides": rides, "tides": rides.limit(1)})
-    with pytest.raises(QueryError, match=r"the text has query, which query_from_dict reads"):
-        one_pass_from_dict(query.to_dict(rides=rides), {"rides": rides})
-    with pytest.raises(QueryError, match=r"one_pass: one_pass\(\) needs at least one query"):
-        one_pass_from_dict({"muntin": 1, "one_pass": {}}, {})
-    with pytest.raises(QueryError, match=r"one_pass: expected lists of steps by the names of queries"):
-        one_pass_from_dict({"muntin": 1, "one_pass": []}, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param({"muntin": 1, "query": []}, "the text has query, which query_from_dict reads", id="one query"),
+        pytest.param({"muntin": 1, "one_pass": {}}, r"one_pass\(\) needs at least one query", id="no query"),
+        pytest.param(
+            {"muntin": 1, "one_pass": []}, "one_pass: expected lists of steps by the names of queries", id="no names"
+        ),
+    ],
+)
+def test_a_text_that_is_no_one_pass_is_refused(text: dict[str, Any], message: str) -> None:
+    with pytest.raises(QueryError, match=message):
+        one_pass_from_dict(text, {})
 
 
 class Widest(Aggregate[float, float]):
+    """A module that no package has."""
+
     name, version = "mine.widest", "1.0.0"
 
     def __init__(self, floor: Any = 0.0) -> None:
@@ -259,37 +284,44 @@ class Widest(Aggregate[float, float]):
         return float(max(payloads))
 
 
-def test_a_module_of_the_program_is_given(rides: DataFrame) -> None:
+def test_modules_and_functions_of_the_program_have_to_be_given(rides: DataFrame) -> None:
     windowed = events(rides, at="leaves").window(tumbling("1 hour"))
     query = windowed.aggregate(w=module(Widest, "km", floor=1.5), spread=module(max_of, "km", returns=float))
     data = query.to_dict(rides=rides)
     with pytest.raises(QueryError, match=r"query\[2\].aggregate.w: .*\n(.*\n)*.*modules="):
         query_from_dict(data, {"rides": rides})
-    same_modules = [Widest, module(max_of, "km", returns=float)]
-    assert meaning(query_from_dict(data, {"rides": rides}, same_modules)) == meaning(query)
+    given_modules = [Widest, module(max_of, "km", returns=float)]
+    assert meaning(query_from_dict(data, {"rides": rides}, given_modules)) == meaning(query)
+
+
+def test_a_query_with_a_function_as_a_parameter_cannot_be_written(rides: DataFrame) -> None:
+    windowed = events(rides, at="leaves").window(tumbling("1 hour"))
+    query = windowed.aggregate(w=module(Widest, "km", floor=lambda: 1))
     with pytest.raises(QueryError, match=r"aggregate\(modules=...\) cannot be written"):
-        windowed.aggregate(w=module(Widest, "km", floor=lambda: 1)).to_dict()
+        query.to_dict()
 
 
 def max_of(km: list[float]) -> float:
     return max(km)
 
 
-def test_a_condition_of_a_join_is_given_by_name(rides: DataFrame) -> None:
-    left, right = (events(rides, key="station", start="leaves", end="arrives") for _ in range(2))
+def test_a_query_with_a_condition_comes_back_if_the_condition_is_given(rides: DataFrame) -> None:
+    left = events(rides, key="station", start="leaves", end="arrives")
+    right = events(rides, key="station", start="leaves", end="arrives")
     near = condition(is_near, left="km", right="km", most=2.0)
     query = left.join(right, left_columns=["km"], right_columns={"other": "km2"}, on=near)
     data = json.loads(json.dumps(query.to_dict(rides=rides)))
     assert meaning(query_from_dict(data, {"rides": rides}, [near])) == meaning(query)
 
 
-def is_near(one: float, other: float, most: float) -> bool:
-    return abs(one - other) <= most
+def is_near(left: float, right: float, most: float) -> bool:
+    return abs(left - right) <= most
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        # of the steps, [0] is events, [1] is window and [2] is aggregate
         (lambda d: d.pop("muntin"), "is not the text of a query"),
         (lambda d: d.update(muntin=2), "version 2"),
         (lambda d: d.update(name="x"), "the text has name"),
@@ -354,7 +386,7 @@ def is_near(one: float, other: float, most: float) -> bool:
         (lambda d: d["query"][2].update(aggregate=["stats.count"]), "aggregate: expected a mapping of names"),
     ],
 )
-def test_a_mistake_is_told_with_its_place_and_the_closest_name(rides: DataFrame, change: Any, message: str) -> None:
+def test_an_error_has_the_place_of_a_mistake_and_the_closest_name(rides: DataFrame, change: Any, message: str) -> None:
     query = events(rides, key="station", at="leaves").window(tumbling("1 hour")).aggregate(n=stats.sum("km"))
     data = json.loads(json.dumps(query.to_dict(rides=rides)))
     change(data)

@@ -31,33 +31,50 @@ TEXT: dict[str, Any] = {
 }
 
 
-def changed(place: int, **changes: Any) -> dict[str, Any]:
+def changed(place: int, **entries: Any) -> dict[str, Any]:
+    """Return the text with further or other entries in the step at a place."""
     text = copy.deepcopy(TEXT)
-    text["query"][place] |= changes
+    text["query"][place] |= entries
     return text
 
 
-def test_the_schema_is_valid_and_takes_a_query_whose_steps_have_one_call_and_its_arguments_alone() -> None:
+def test_the_schema_is_valid_and_takes_a_query() -> None:
     Draft7Validator.check_schema(SCHEMA)
     assert list(VALID.iter_errors(TEXT)) == []
-    for place, step in enumerate(TEXT["query"]):
-        refused = [error.absolute_path[1] for error in VALID.iter_errors(changed(place, zzz=None))]
-        assert refused == [place]
-        (call,) = set(step) & set(SIGNATURES)
-        text = changed(place)
-        del text["query"][place][call]
-        assert not VALID.is_valid(text)
 
 
-def test_it_takes_the_queries_of_one_pass_by_name() -> None:
-    texts: dict[str, Any] = {"short": TEXT["query"], "long": TEXT["query"][:5]}
-    assert list(VALID.iter_errors({"muntin": 1, "one_pass": texts})) == []
-    assert not VALID.is_valid({**TEXT, "one_pass": texts})
-    for entry in ({}, [TEXT["query"]], {**texts, "third": [{"x": 1}]}, None):
-        assert not VALID.is_valid({"muntin": 1, "one_pass": entry})
+@pytest.mark.parametrize("place", range(len(TEXT["query"])))
+def test_a_step_has_a_call_and_no_entry_that_is_no_argument_of_it(place: int) -> None:
+    (error,) = VALID.iter_errors(changed(place, zzz=None))
+    assert list(error.absolute_path)[:2] == ["query", place]
+
+    (call,) = TEXT["query"][place].keys() & SIGNATURES.keys()
+    text_without_call = copy.deepcopy(TEXT)
+    del text_without_call["query"][place][call]
+    assert not VALID.is_valid(text_without_call)
 
 
-def test_each_call_and_each_kind_of_windows_policies_and_triggers_is_in_it() -> None:
+QUERIES_BY_NAME: dict[str, Any] = {"short": TEXT["query"], "long": TEXT["query"][:5]}
+
+
+def test_the_schema_takes_the_queries_of_one_pass_by_name() -> None:
+    assert list(VALID.iter_errors({"muntin": 1, "one_pass": QUERIES_BY_NAME})) == []
+
+
+def test_the_schema_refuses_a_text_of_a_query_and_of_one_pass() -> None:
+    assert not VALID.is_valid({**TEXT, "one_pass": QUERIES_BY_NAME})
+
+
+@pytest.mark.parametrize(
+    "queries",
+    [{}, [TEXT["query"]], {**QUERIES_BY_NAME, "third": [{"x": 1}]}, None],
+    ids=["no query", "a list", "a query that is none", "null"],
+)
+def test_the_schema_refuses_one_pass_of_anything_but_queries_by_name(queries: Any) -> None:
+    assert not VALID.is_valid({"muntin": 1, "one_pass": queries})
+
+
+def test_each_call_and_each_kind_of_windows_policies_and_triggers_is_in_the_schema() -> None:
     assert {f"call {name}" for name in SIGNATURES} <= set(SCHEMA["definitions"])
     names: list[str] = []
     for definition in SCHEMA["definitions"].values():
@@ -83,18 +100,22 @@ def test_no_parameter_is_named_as_a_call() -> None:
         (3, "emit", (*EMISSIONS, *map(early, TRIGGERS))),
     ],
 )
-def test_it_takes_each_value_that_is_written(place: int, argument: str, values: tuple[Any, ...]) -> None:
+def test_the_schema_takes_each_value_that_is_written_and_refuses_another_kind_or_entry(
+    place: int, argument: str, values: tuple[Any, ...]
+) -> None:
     for value in map(write_value, values):
         assert list(VALID.iter_errors(changed(place, **{argument: value}))) == []
         if isinstance(value, dict):
-            assert not VALID.is_valid(changed(place, **{argument: {**value, "zzz": 1}})), value
-            assert not VALID.is_valid(changed(place, **{argument: {**value, "kind": f"{value['kind']}_"}})), value
+            value_with_entry = {**value, "zzz": 1}
+            assert not VALID.is_valid(changed(place, **{argument: value_with_entry})), value
+            value_of_other_kind = {**value, "kind": f"{value['kind']}_"}
+            assert not VALID.is_valid(changed(place, **{argument: value_of_other_kind})), value
 
 
-def test_it_takes_kinds_of_plugins() -> None:
-    for dot, is_valid in ((".", True), (":", True), ("_", False)):
-        assert VALID.is_valid(changed(3, window={"kind": f"retail{dot}visits", "gap": 5})) is is_valid
-        assert VALID.is_valid(changed(0, watermark={"kind": f"program{dot}Slow", "delay": 5})) is is_valid
+@pytest.mark.parametrize(("separator", "is_valid"), [(".", True), (":", True), ("_", False)])
+def test_a_kind_with_a_dot_or_a_colon_is_of_a_plugin_or_of_the_program(separator: str, is_valid: bool) -> None:
+    assert VALID.is_valid(changed(3, window={"kind": f"retail{separator}visits", "gap": 5})) is is_valid
+    assert VALID.is_valid(changed(0, watermark={"kind": f"program{separator}Slow", "delay": 5})) is is_valid
 
 
 @pytest.mark.parametrize(
@@ -125,5 +146,5 @@ def test_it_takes_kinds_of_plugins() -> None:
     ],
     ids=lambda text: str(len(str(text))),
 )
-def test_it_refuses_typos(text: dict[str, Any]) -> None:
+def test_the_schema_refuses_texts_with_a_typo(text: dict[str, Any]) -> None:
     assert not VALID.is_valid(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from muntin.errors import MuntinError, QueryError
 from muntin.progress import bounded_delay, punctuated
 from muntin_engine import Query, events, from_stream, module, one_pass_from_dict, query_from_dict, query_schema, union
 from muntin_engine.plan.text_places import DEEPEST, MOST_VALUES
-from tests.engine.api.text.mutations import left_out, mutated
+from tests.engine.api.text.mutations import lost_parts, with_mistake
 from tests.engine.api.text.random_queries import random_query
 from tests.naming import spelled
 
@@ -33,37 +34,47 @@ def rides(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame([], schema)
 
 
-def texts(rides: DataFrame, random: Random, number: int) -> list[Any]:
-    """Return texts of queries: some with calls that random queries do not have, and random ones."""
-
-    def stream(**options: Any) -> Any:
-        return events(rides, key="station", at="leaves", **options)
-
-    ranged = stream(
-        watermark=punctuated().with_key_punctuation(), change="line", key_ranges={"station": ("line", None)}
-    )
-    idle = stream(
-        watermark=bounded_delay("1 minute").with_idle("1 hour", lag="2 hours"), late_policy="drop", change="line"
-    )
-    hour = tumbling("1 hour")
-    united = union(a=stream(), b=stream())
-    queries: list[Query] = [
-        ranged.window(hour).aggregate(n=stats.sum("km")),
-        idle.with_heartbeat(rides, at="leaves", delay="1 minute").window(hour).aggregate(n=module("stats.count")),
-        united.window(hour).aggregate(n=stats.average_difference(from_stream("a", "km"), from_stream("b", "km2"))),
-        stream().apply(module("patterns.silence", after="10 minutes")),
-        stream().window(hour).apply(module("stats.top_k", "km", k=3)),
-    ]
-    while len(queries) < number:
-        try:
+def right_texts(rides: DataFrame, random: Random, count: int) -> list[Any]:
+    """Return so many texts of queries: five with calls that random queries do not have, and random ones."""
+    queries = rare_queries(rides)
+    while len(queries) < count:
+        with suppress(MuntinError):  # a query that is refused is drawn again
             queries.append(random_query(random, rides))
-        except MuntinError:
-            continue
     return [json.loads(json.dumps(query.to_dict(rides=rides))) for query in queries]
 
 
+def rare_queries(rides: DataFrame) -> list[Query]:
+    """Return queries with calls that random queries do not have."""
+    hour = tumbling("1 hour")
+    stream = events(rides, key="station", at="leaves")
+    with_key_ranges = events(
+        rides,
+        key="station",
+        at="leaves",
+        watermark=punctuated().with_key_punctuation(),
+        change="line",
+        key_ranges={"station": ("line", None)},
+    )
+    with_heartbeat = events(
+        rides,
+        key="station",
+        at="leaves",
+        watermark=bounded_delay("1 minute").with_idle("1 hour", lag="2 hours"),
+        late_policy="drop",
+        change="line",
+    ).with_heartbeat(rides, at="leaves", delay="1 minute")
+    difference = stats.average_difference(from_stream("a", "km"), from_stream("b", "km2"))
+    return [
+        with_key_ranges.window(hour).aggregate(n=stats.sum("km")),
+        with_heartbeat.window(hour).aggregate(n=module("stats.count")),
+        union(a=stream, b=stream).window(hour).aggregate(n=difference),
+        stream.apply(module("patterns.silence", after="10 minutes")),
+        stream.window(hour).apply(module("stats.top_k", "km", k=3)),
+    ]
+
+
 def names_in(schema: Any) -> Iterator[str]:
-    """Return the names of all parameters that a schema has."""
+    """Yield the names of all parameters that a schema has."""
     if isinstance(schema, dict):
         yield from schema.get("properties", ())
         for part in schema.values():
@@ -73,39 +84,51 @@ def names_in(schema: Any) -> Iterator[str]:
             yield from names_in(part)
 
 
-def test_a_text_with_mistakes_makes_what_it_says_or_is_refused_with_its_place(rides: DataFrame) -> None:
+def test_a_text_with_mistakes_makes_a_query_with_all_parts_or_is_refused_with_the_place(rides: DataFrame) -> None:
     random = Random(27)
+    texts = right_texts(rides, random, 25)
     names = frozenset(names_in(query_schema()))
-    right = texts(rides, random, 25)
-    accepted: list[tuple[Any, Query]] = []
-    refused: list[tuple[QueryError, Any]] = []
+    accepted = 0
+    refused = 0
     for _ in range(80):
-        text = mutated(random, random.choice(right))
-        text = mutated(random, text) if random.random() < 0.2 else text
+        text = with_mistake(random, random.choice(texts))
+        if random.random() < 0.2:
+            text = with_mistake(random, text)
         try:
-            accepted.append((text, query_from_dict(text, {"rides": rides})))
+            query = query_from_dict(text, {"rides": rides})
         except QueryError as error:
-            refused.append((error, text))
-    for refusal, text in refused:
-        assert str(refusal).startswith("query") or "the text" in str(refusal), (text, refusal)
-        assert refusal.__cause__ is None or isinstance(refusal.__cause__, MuntinError), (text, refusal)
-    for text, query in accepted:
-        back = query.to_dict(rides=rides)
-        assert VALID.is_valid(text), text
-        assert VALID.is_valid(back), back
-        assert left_out(text, back, names) == [], (text, back)
-        assert query_from_dict(back, {"rides": rides}).to_dict(rides=rides) == back
-    assert len(accepted) > 5
-    assert len(refused) > 40
+            check_refusal(error, text)
+            refused += 1
+        else:
+            check_query_of_text(query, text, names, rides)
+            accepted += 1
+    assert accepted > 5
+    assert refused > 40
 
 
-def circle() -> list[Any]:
-    around: list[Any] = []
-    around.append(around)
-    return around
+def check_refusal(error: QueryError, text: Any) -> None:
+    """Assert that an error begins with a place in the text, or is about the text, and comes from no fault inside."""
+    assert str(error).startswith("query") or "the text" in str(error), (text, error)
+    assert error.__cause__ is None or isinstance(error.__cause__, MuntinError), (text, error)
+
+
+def check_query_of_text(query: Query, text: Any, names: frozenset[str], rides: DataFrame) -> None:
+    """Assert that a text is valid, and that the text of its query lacks nothing of it and makes the same query."""
+    written_text = query.to_dict(rides=rides)
+    assert VALID.is_valid(text), text
+    assert VALID.is_valid(written_text), written_text
+    assert lost_parts(text, written_text, names) == [], (text, written_text)
+    assert query_from_dict(written_text, {"rides": rides}).to_dict(rides=rides) == written_text
+
+
+def list_that_holds_itself() -> list[Any]:
+    data: list[Any] = []
+    data.append(data)
+    return data
 
 
 def nested(depth: int) -> Any:
+    """Return a dictionary in a list in a dictionary, and so on."""
     data: Any = []
     for _ in range(depth):
         data = {"any_of": [data]}
@@ -113,6 +136,7 @@ def nested(depth: int) -> Any:
 
 
 def doubled(times: int) -> Any:
+    """Return a list with the same list twice, and so on: a few objects, but 2**times values."""
     data: Any = ["x"]
     for _ in range(times):
         data = [data, data]
@@ -122,7 +146,7 @@ def doubled(times: int) -> Any:
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
-        (circle(), rf"query\[0\]\.at\[0\].*: the text is more than {DEEPEST} deep"),
+        (list_that_holds_itself(), rf"query\[0\]\.at\[0\].*: the text is more than {DEEPEST} deep"),
         (nested(5000), f"more than {DEEPEST} deep"),
         (doubled(40), f"of more than {MOST_VALUES} values"),
         ({"leaves"}, r"query\[0\]\.at: \{'leaves'\} is nothing that JSON has"),
@@ -136,7 +160,7 @@ def doubled(times: int) -> Any:
     ],
     ids=lambda part: str(part)[:30] if isinstance(part, str) else type(part).__name__,
 )
-def test_what_json_does_not_have_is_refused_without_reading_on(argument: Any, message: str) -> None:
+def test_an_argument_that_json_does_not_have_or_that_is_too_large_is_refused(argument: Any, message: str) -> None:
     with pytest.raises(QueryError, match=message):
         query_from_dict({"muntin": 1, "query": [{"events": "rides", "at": argument}]}, {})
 
@@ -160,16 +184,18 @@ def test_what_json_does_not_have_is_refused_without_reading_on(argument: Any, me
     ],
     ids=lambda part: spelled(part)[:40],
 )
-def test_what_is_no_text_at_all_is_told_what_one_is(text: Any, message: str) -> None:
+def test_data_that_are_not_the_text_of_a_query_are_refused(text: Any, message: str) -> None:
     with pytest.raises(QueryError, match=message):
         query_from_dict(text, {})
 
 
 def failing(error: BaseException) -> Any:
-    def look_up(name: str) -> Any:
+    """Return tables, as a function of their names, that raises an error."""
+
+    def table(name: str) -> Any:
         raise error
 
-    return look_up
+    return table
 
 
 @pytest.mark.parametrize(
@@ -186,16 +212,17 @@ def failing(error: BaseException) -> Any:
     ],
     ids=lambda part: spelled(part)[:40],
 )
-def test_a_table_that_is_not_there_is_told_with_its_name_and_place(tables: Any, message: str) -> None:
+def test_the_error_for_a_table_that_is_missing_or_fails_has_its_name_and_its_place(tables: Any, message: str) -> None:
+    steps = [{"events": "rides", "at": "leaves"}]
     with pytest.raises(QueryError, match=rf"query\[0\]\.events: {message}"):
-        query_from_dict({"muntin": 1, "query": [{"events": "rides", "at": "leaves"}]}, tables)
+        query_from_dict({"muntin": 1, "query": steps}, tables)
     with pytest.raises(QueryError, match=rf"one_pass\.long\[0\]\.events: {message}"):
-        one_pass_from_dict({"muntin": 1, "one_pass": {"long": [{"events": "rides", "at": "leaves"}]}}, tables)
+        one_pass_from_dict({"muntin": 1, "one_pass": {"long": steps}}, tables)
 
 
-def test_a_name_of_a_table_that_is_none_is_refused() -> None:
-    for name in (None, 5, ["rides"], {"sql": "select 1"}):
-        with pytest.raises(QueryError, match=r"query\[0\]\.events: expected the name of a DataFrame, got"):
-            query_from_dict(
-                {"muntin": 1, "query": [{"events": name, "at": "leaves"}]}, failing(AssertionError("it was asked"))
-            )
+@pytest.mark.parametrize("name", [None, 5, ["rides"], {"sql": "select 1"}], ids=str)
+def test_a_value_that_is_no_name_of_a_table_is_refused_without_asking_for_a_table(name: Any) -> None:
+    text = {"muntin": 1, "query": [{"events": name, "at": "leaves"}]}
+    tables = failing(AssertionError("a table was asked for"))
+    with pytest.raises(QueryError, match=r"query\[0\]\.events: expected the name of a DataFrame, got"):
+        query_from_dict(text, tables)

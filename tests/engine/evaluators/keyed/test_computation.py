@@ -11,12 +11,13 @@ from muntin_engine.modules.binding import Binding
 from tests.modules.members import Members
 
 
-def test_a_module_that_is_no_longer_called_is_freed_at_once() -> None:
+def test_a_computation_is_in_no_reference_cycle_so_that_it_is_freed_without_the_collector() -> None:
+    """The engine turns the collector off during a micro-batch."""
     binding = Binding(Members())
-    assert binding.plain is not None, "its results are not plain data as they are"
-    computation = weakref.ref(ModuleComputation(binding, ClipPolicy.NONE))
+    assert binding.plain is not None, "its results have to be made plain data, by a method of the computation"
     gc.disable()
     try:
-        assert computation() is None, "the collector rests during a batch: nothing may be held by a cycle"
+        computation = weakref.ref(ModuleComputation(binding, ClipPolicy.NONE))
+        assert computation() is None
     finally:
         gc.enable()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +15,11 @@ from muntin_engine.evaluators.keyed.module_calls import MethodCalls
 from muntin_engine.modules.binding import Binding
 from muntin_engine.modules.current_call import CURRENT_CALL
 
-WINDOWS = CalledWindows(
-    pa.table({"k0": ["a", "b", "c"]}), ["k0"], np.array([0, 10, 20], np.int64), np.array([10, 20, 30], np.int64)
-)
-EXTENTS = [(("a",), Window(0, 10)), (("b",), Window(10, 20)), (("c",), Window(20, 30))]
+STARTS = np.array([0, 10, 20], np.int64)
+WINDOWS = CalledWindows(pa.table({"k0": ["a", "b", "c"]}), ["k0"], STARTS, STARTS + 10)
+"""A window of ten ticks for each of three keys."""
+
+KEYS_AND_EXTENTS = [(("a",), Window(0, 10)), (("b",), Window(10, 20)), (("c",), Window(20, 30))]
 
 
 class Largest(Aggregate[int, int]):
@@ -31,67 +32,68 @@ class Largest(Aggregate[int, int]):
         return max(payloads)
 
 
-class Trace:
-    """Remembers the windows that are recorded."""
+class RecordedWindows:
+    """A trace of calls, which remembers the windows that are recorded in it."""
 
     def __init__(self) -> None:
-        self.recorded: list[tuple[object, Window]] = []
+        self.windows: list[tuple[object, Window]] = []
 
     def set_module(self, label: str) -> None:
-        """Forget the module."""
-        del label
+        """Ignore the module."""
 
     def set_window(self, key: object, window: Window) -> None:
         """Remember a window."""
-        self.recorded.append((key, window))
+        self.windows.append((key, window))
 
 
 @pytest.fixture(autouse=True)
-def task() -> Iterator[None]:
+def no_call_before_and_after() -> Iterator[None]:
     CURRENT_CALL.begin_task(None)
     yield
     CURRENT_CALL.begin_task(None)
 
 
-def calls() -> MethodCalls:
-    return MethodCalls(Binding(Largest()), None)
+def call_for_windows(compute: Callable[[list[int]], int], payloads: list[list[int]]) -> list[int]:
+    """Call a method of a module for each of the three windows, and return its results."""
+    calls = MethodCalls(Binding(Largest()), None)
+    return calls.call_for_each("compute_result", WINDOWS, compute, payloads)
 
 
-def test_the_window_of_a_call_follows_from_the_number_of_results() -> None:
-    during: list[object] = []
+def test_during_each_call_the_current_window_is_that_of_the_call() -> None:
+    located: list[object] = []
 
     def compute(payloads: list[int]) -> int:
-        during.append(CURRENT_CALL.located())
+        located.append(CURRENT_CALL.located())
         return max(payloads)
 
-    assert calls().call_for_each("compute_result", WINDOWS, compute, [[1], [3, 2], [4]]) == [1, 3, 4]
-    assert during == EXTENTS
-    assert CURRENT_CALL.located() == EXTENTS[-1]
+    assert call_for_windows(compute, [[1], [3, 2], [4]]) == [1, 3, 4]
+    assert located == KEYS_AND_EXTENTS
+    assert CURRENT_CALL.located() == KEYS_AND_EXTENTS[-1], "after the last call its window stays"
 
 
 @pytest.mark.parametrize("error", [ValueError("no"), StopIteration(), SystemExit(2)])
-def test_a_failure_names_the_window_of_its_call(error: BaseException) -> None:
+def test_a_failure_names_the_key_and_the_window_of_its_call(error: BaseException) -> None:
     def compute(payloads: list[int]) -> int:
         if payloads == [2]:
             raise error
         return max(payloads)
 
     with pytest.raises(ModuleFailedError) as failure:
-        calls().call_for_each("compute_result", WINDOWS, compute, [[1], [2], [3]])
+        call_for_windows(compute, [[1], [2], [3]])
     assert "key: ('b',)" in str(failure.value)
     assert "window: Window(start=10, end=20)" in str(failure.value)
-    assert CURRENT_CALL.located() == EXTENTS[1]
+    assert CURRENT_CALL.located() == KEYS_AND_EXTENTS[1]
 
 
-def test_each_window_is_recorded_before_its_call_where_there_is_a_trace() -> None:
-    trace = Trace()
+def test_if_there_is_a_trace_each_window_is_recorded_before_its_call() -> None:
+    trace = RecordedWindows()
     CURRENT_CALL.begin_task(trace)
-    recorded_before: list[int] = []
+    windows_so_far: list[int] = []
 
     def compute(payloads: list[int]) -> int:
-        recorded_before.append(len(trace.recorded))
+        windows_so_far.append(len(trace.windows))
         return max(payloads)
 
-    calls().call_for_each("compute_result", WINDOWS, compute, [[1], [2], [3]])
-    assert recorded_before == [1, 2, 3]
-    assert trace.recorded[:3] == EXTENTS
+    call_for_windows(compute, [[1], [2], [3]])
+    assert windows_so_far == [1, 2, 3]
+    assert trace.windows[:3] == KEYS_AND_EXTENTS  # after the calls, the last window is recorded again

@@ -23,7 +23,7 @@ from muntin_engine.wire.blobs import to_blob
 from muntin_engine.wire.side_output import row_as_json, side_output_row, side_output_table
 from tests.engine.wire.payloads import TICKS, X, task_of
 
-W = Window(0, 10)
+FIRST_WINDOW = Window(0, 10)
 
 
 @dataclass
@@ -33,6 +33,8 @@ class Pair:
 
 
 class Pairs(Operator[int, Pair]):
+    """An operator whose rows are records."""
+
     name, version = "show.pairs", "1.0.0"
 
     def compute_result(self, payloads: Sequence[int]) -> list[Pair]:
@@ -40,6 +42,8 @@ class Pairs(Operator[int, Pair]):
 
 
 class Numbers(Operator[int, int]):
+    """An operator whose rows are plain values."""
+
     name, version = "show.numbers", "1.0.0"
     is_time_sensitive = True
 
@@ -54,16 +58,17 @@ class Largest(Aggregate[int, int]):
         return max(payloads)
 
 
-def insertion(value: Any, window: Window = W, start: int = 0, end: int = 10, id: int = 1) -> OutputChange:
+def insertion(value: Any, window: Window = FIRST_WINDOW, start: int = 0, end: int = 10, id: int = 1) -> OutputChange:
     return OutputChange(OutputKind.INSERT, id, window, start, end, value)
 
 
-def schema(*columns: tuple[str, pa.DataType], of: pa.DataType = TICKS) -> pa.Schema:
-    return pa.schema([("key", pa.string()), ("window", of), *columns])
+def schema(*columns: tuple[str, pa.DataType]) -> pa.Schema:
+    """Return the schema of results with the columns of a module."""
+    return pa.schema([("key", pa.string()), ("window", TICKS), *columns])
 
 
 def rows_of(task: Any, *changes: OutputChange, key: Any = "a") -> list[dict[str, Any]]:
-    """Return the rows of the tables that changes of a key make."""
+    """Return changes of a key as rows of results."""
     rows: list[dict[str, Any]] = []
     for table in result_tables(task, [((key,), changes)]):
         rows += table.to_pylist()
@@ -71,50 +76,64 @@ def rows_of(task: Any, *changes: OutputChange, key: Any = "a") -> list[dict[str,
 
 
 def test_the_fields_of_an_operators_row_become_columns() -> None:
-    task = task_of(
-        Pairs(),
-        results=schema(("left", pa.int64()), ("right", pa.string())),
-    )
-    shown = {"key": "a", "window": {"start": 0, "end": 10}}
+    task = task_of(Pairs(), results=schema(("left", pa.int64()), ("right", pa.string())))
+    key_and_window = {"key": "a", "window": {"start": 0, "end": 10}}
     assert rows_of(task, insertion(Pair(1, "x")), insertion(Pair(2, None))) == [
-        shown | {"left": 1, "right": "x"},
-        shown | {"left": 2, "right": None},
+        key_and_window | {"left": 1, "right": "x"},
+        key_and_window | {"left": 2, "right": None},
     ]
 
 
-def test_a_plain_row_is_one_column_and_changes_carry_lifetime_id_and_new_end() -> None:
+def test_an_operators_row_that_is_a_plain_value_is_the_column_value() -> None:
+    task = task_of(Numbers(), results=schema(("value", pa.int64())))
+    assert rows_of(task, insertion(7)) == [{"key": "a", "window": {"start": 0, "end": 10}, "value": 7}]
+
+
+def test_changes_of_the_output_have_columns_for_lifetime_kind_id_and_new_end() -> None:
     columns = [("lifetime", TICKS), ("change", pa.string()), ("event_id", pa.int64()), ("new_end", pa.int64())]
     task = task_of(Numbers(), results=schema(*columns, ("value", pa.int64())))
-    revision = OutputChange(OutputKind.REVISE, 5, W, 3, INFINITY, 7, 8)
-    shown = {"key": "a", "window": {"start": 0, "end": 10}, "value": 7}
-    assert rows_of(task, insertion(7, start=3, end=INFINITY, id=5), revision) == [
-        shown | {"lifetime": {"start": 3, "end": None}, "change": "insert", "event_id": 5, "new_end": None},
-        shown | {"lifetime": {"start": 3, "end": None}, "change": "revise", "event_id": 5, "new_end": 8},
+    inserted = insertion(7, start=3, end=INFINITY, id=5)
+    revised = OutputChange(OutputKind.REVISE, 5, FIRST_WINDOW, start=3, end=INFINITY, value=7, new_end=8)
+    columns_of_both = {
+        "key": "a",
+        "window": {"start": 0, "end": 10},
+        "value": 7,
+        "event_id": 5,
+        "lifetime": {"start": 3, "end": None},
+    }
+    assert rows_of(task, inserted, revised) == [
+        columns_of_both | {"change": "insert", "new_end": None},
+        columns_of_both | {"change": "revise", "new_end": 8},
     ]
 
 
 @pytest.mark.parametrize(
-    ("of", "key"),
+    ("key_type", "key"),
     [
         (pa.list_(pa.int64()), [1, None]),
         (pa.struct([("x", pa.int64()), ("y", pa.list_(pa.string()))]), {"x": None, "y": ["a"]}),
         (pa.binary(), b"\xff"),
     ],
 )
-def test_a_key_of_any_type_comes_back_as_it_was(of: pa.DataType, key: Any) -> None:
-    results = pa.schema([("key", of), ("window", TICKS), ("m", pa.list_(pa.int64()))])
-    assert rows_of(task_of(keys=(of,), results=results), insertion(([],)), key=key)[0]["key"] == key
+def test_a_key_of_any_type_comes_back_as_it_was(key_type: pa.DataType, key: Any) -> None:
+    results = pa.schema([("key", key_type), ("window", TICKS), ("m", pa.list_(pa.int64()))])
+    (row,) = rows_of(task_of(keys=(key_type,), results=results), insertion(([],)), key=key)
+    assert row["key"] == key
 
 
-def test_blobs_of_output_are_bounded_by_rows_and_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = [(("a",), [insertion(([place],)) for place in range(10)])]
-    monkeypatch.setattr(output, "MOST_ROWS", 4)
-    assert [table.num_rows for table in result_tables(task_of(), lines)] == [4, 4, 2]
-    monkeypatch.setattr(output, "MOST_BYTES", 1)
-    assert [table.num_rows for table in result_tables(task_of(), lines)] == [1] * 10
+@pytest.mark.parametrize(
+    ("limit", "value", "rows_by_table"), [("MOST_ROWS", 4, [4, 4, 2]), ("MOST_BYTES", 1, [1] * 10)]
+)
+def test_tables_of_output_are_bounded_by_rows_and_by_bytes(
+    limit: str, value: int, rows_by_table: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ten_changes = [insertion(([number],)) for number in range(10)]
+    monkeypatch.setattr(output, limit, value)
+    tables = result_tables(task_of(), [(("a",), ten_changes)])
+    assert [table.num_rows for table in tables] == rows_by_table
 
 
-def test_a_value_of_another_type_names_module_key_window_and_value() -> None:
+def test_the_error_for_a_value_of_another_type_names_module_value_key_and_window() -> None:
     task = task_of(Largest(), results=schema(("m", pa.int64())))
     with pytest.raises(ModuleContractError) as caught:
         rows_of(task, insertion((1,)), insertion(("two",), Window(10, 20)), key="north")
@@ -127,7 +146,7 @@ def test_a_value_of_another_type_names_module_key_window_and_value() -> None:
 
 
 @pytest.mark.parametrize("row", [5, {"left": 1}, ("a", "b", "c")])
-def test_a_row_without_the_declared_fields_is_no_row(row: Any) -> None:
+def test_a_row_without_the_declared_fields_is_refused(row: Any) -> None:
     results = schema(("left", pa.int64()), ("right", pa.string()))
     task = task_of(Pairs(), (X,), results=results)
     with pytest.raises(ModuleContractError, match=r"show\.pairs 1\.0\.0 .*declared struct<left: integer"):
@@ -138,27 +157,40 @@ def test_a_row_without_the_declared_fields_is_no_row(row: Any) -> None:
 
 
 EXTENT = pa.struct([("start", pa.int64()), ("end", pa.int64())])
-NARROW = pa.struct([("start", pa.int32()), ("end", pa.int32())])
-RESULTS = pa.table({"window": pa.array([{"start": 0, "end": 10}], NARROW), "n": pa.array([3], pa.int32())})
-TYPED = [("window", EXTENT), ("n", pa.int64())]
-EVENTS = pa.schema([*TYPED, ("__muntin_change", pa.string()), ("__muntin_source", pa.string())])
-MARKED = pa.schema([*TYPED, ("mark", pa.int64())])
+RESULT_COLUMNS = [("window", EXTENT), ("n", pa.int64())]
+EVENTS = pa.schema([*RESULT_COLUMNS, ("__muntin_change", pa.string()), ("__muntin_source", pa.string())])
+RESULTS_AND_MARK = pa.schema([*RESULT_COLUMNS, ("mark", pa.int64())])
+
+NARROW_EXTENT = pa.struct([("start", pa.int32()), ("end", pa.int32())])
+RESULTS = pa.table({"window": pa.array([{"start": 0, "end": 10}], NARROW_EXTENT), "n": pa.array([3], pa.int32())})
+"""A row of results, in narrower types than those of the schemas."""
 
 
 class BucketBlob(NamedTuple):
-    """A blob of a bucket: a table and its number of rows, or a tick alone."""
+    """A blob that a bucket puts out: a table and its number of rows, or a watermark alone."""
 
     bucket: int
-    number: int
+    rows_or_watermark: int
     table: pa.Table | None = None
+
+
+def results_of(bucket: int, table: pa.Table = RESULTS) -> BucketBlob:
+    return BucketBlob(bucket, table.num_rows, table)
+
+
+def watermark_of(bucket: int, watermark: int) -> BucketBlob:
+    return BucketBlob(bucket, watermark)
 
 
 def blob_batch(*blobs: BucketBlob) -> pa.RecordBatch:
     """Return blobs as a batch of the rows that buckets put out."""
     data = [None if blob.table is None else to_blob(blob.table) for blob in blobs]
-    buckets = [blob.bucket for blob in blobs]
-    numbers = [blob.number for blob in blobs]
-    return pa.record_batch([buckets, numbers, pa.array(data, pa.binary())], names=["bucket", "rows", "data"])
+    columns = {
+        "bucket": [blob.bucket for blob in blobs],
+        "rows": [blob.rows_or_watermark for blob in blobs],
+        "data": pa.array(data, pa.binary()),
+    }
+    return pa.record_batch(columns)
 
 
 def read(reader: BlobReader, *batches: pa.RecordBatch) -> list[dict[str, Any]]:
@@ -169,55 +201,77 @@ def read(reader: BlobReader, *batches: pa.RecordBatch) -> list[dict[str, Any]]:
     return rows
 
 
-def test_rows_get_the_types_of_the_schema() -> None:
-    reader = BlobReader(pa.schema(TYPED))
-    results = blob_batch(BucketBlob(5, 1, RESULTS), BucketBlob(6, 1, RESULTS))
-    assert read(reader, results) == [{"window": {"start": 0, "end": 10}, "n": 3}] * 2
-    assert read(reader, blob_batch(BucketBlob(5, 7))) == []
+def test_results_get_the_types_of_the_schema() -> None:
+    reader = BlobReader(pa.schema(RESULT_COLUMNS))
+    for batch in reader([blob_batch(results_of(bucket=5), results_of(bucket=6))]):
+        assert batch.schema == pa.schema(RESULT_COLUMNS)
+
+
+def test_a_reader_of_results_has_the_rows_of_all_buckets() -> None:
+    reader = BlobReader(pa.schema(RESULT_COLUMNS))
+    rows = read(reader, blob_batch(results_of(bucket=5), results_of(bucket=6)))
+    assert rows == [{"window": {"start": 0, "end": 10}, "n": 3}] * 2
+
+
+def test_a_reader_of_results_ignores_watermarks() -> None:
+    reader = BlobReader(pa.schema(RESULT_COLUMNS))
+    assert read(reader, blob_batch(watermark_of(bucket=5, watermark=7))) == []
 
 
 @pytest.mark.parametrize(
-    ("tick", "change", "start"), [(20, "punctuate", 20), (INFINITY, "close", None)], ids=["punctuation", "end"]
+    ("watermark", "change", "start"), [(20, "punctuate", 20), (INFINITY, "close", None)], ids=["punctuation", "end"]
 )
-def test_events_say_what_they_do_and_whose_they_are(tick: int, change: str, start: int | None) -> None:
-    retracted = RESULTS.append_column("change", pa.array(["retract"]))
-    batch = blob_batch(BucketBlob(5, 1, RESULTS), BucketBlob(6, tick))
+def test_results_and_watermarks_are_events_whose_source_is_their_bucket(
+    watermark: int, change: str, start: int | None
+) -> None:
+    batch = blob_batch(results_of(bucket=5), watermark_of(6, watermark))
     assert read(EventReader(EVENTS, "window"), batch) == [
         {"window": {"start": 0, "end": 10}, "n": 3, "__muntin_change": "insert", "__muntin_source": "5"},
         {"window": {"start": start, "end": None}, "n": None, "__muntin_change": change, "__muntin_source": "6"},
     ]
-    schema = EVENTS.insert(2, pa.field("change", pa.string()))
-    (retraction,) = read(EventReader(schema, "window"), blob_batch(BucketBlob(5, 1, retracted)))
-    assert retraction["__muntin_change"] == "retract"
 
 
-def test_a_watermark_is_a_row_that_holds_the_last_time_before_it() -> None:
-    batch = blob_batch(BucketBlob(5, 1, RESULTS), BucketBlob(6, 20))
-    assert read(WatermarkReader(MARKED), batch) == [
+def test_a_retracted_result_is_an_event_that_is_retracted() -> None:
+    events_with_change = EVENTS.insert(2, pa.field("change", pa.string()))
+    retracted = RESULTS.append_column("change", pa.array(["retract"]))
+    (event,) = read(EventReader(events_with_change, "window"), blob_batch(results_of(5, retracted)))
+    assert event["__muntin_change"] == "retract"
+
+
+def test_a_watermark_is_a_row_with_the_last_tick_before_it() -> None:
+    batch = blob_batch(results_of(bucket=5), watermark_of(6, watermark=20))
+    assert read(WatermarkReader(RESULTS_AND_MARK), batch) == [
         {"window": {"start": 0, "end": 10}, "n": 3, "mark": None},
         {"window": None, "n": None, "mark": 19},
     ]
-    (closed,) = read(WatermarkReader(MARKED), blob_batch(BucketBlob(6, INFINITY)))
-    assert closed["mark"] == 253_402_300_799_999_998
 
 
-def test_of_several_watermarks_the_least_counts_however_they_come() -> None:
-    reader = WatermarkReader(MARKED)
-    watermarks = blob_batch(BucketBlob(6, 30), BucketBlob(7, 20))
-    results_and_watermark = blob_batch(BucketBlob(5, 1, RESULTS), BucketBlob(8, 40))
+def test_the_watermark_at_the_end_of_the_stream_is_in_the_last_year_of_the_calendar() -> None:
+    (row,) = read(WatermarkReader(RESULTS_AND_MARK), blob_batch(watermark_of(6, watermark=INFINITY)))
+    end_of_year_9999 = 253_402_300_800_000_000
+    assert row["mark"] == end_of_year_9999 - 2
+
+
+def test_of_the_watermarks_of_several_buckets_the_least_counts_in_whichever_batches_they_come() -> None:
+    reader = WatermarkReader(RESULTS_AND_MARK)
+    watermarks = blob_batch(watermark_of(bucket=6, watermark=30), watermark_of(bucket=7, watermark=20))
+    results_and_watermark = blob_batch(results_of(bucket=5), watermark_of(bucket=8, watermark=40))
     for batches in ([watermarks, results_and_watermark], [results_and_watermark, watermarks]):
         marks = [row["mark"] for row in read(reader, *batches)]
-        assert marks == [None, 19]  # a row of results, and one of all watermarks; nothing is left of the run before
-    one_without_watermark = blob_batch(BucketBlob(6, 30), BucketBlob(7, EARLIEST))
-    assert read(reader, one_without_watermark) == []
+        assert marks == [None, 19], "a row of results, and one for all watermarks; none of an earlier run"
 
 
-@pytest.mark.parametrize("reader", [EventReader(EVENTS, "window"), WatermarkReader(MARKED)])
-def test_before_anything_is_known_there_is_no_watermark(reader: BlobReader) -> None:
-    assert read(reader, blob_batch(BucketBlob(6, EARLIEST))) == []
+def test_there_is_no_watermark_if_a_bucket_has_none_yet() -> None:
+    batch = blob_batch(watermark_of(bucket=6, watermark=30), watermark_of(bucket=7, watermark=EARLIEST))
+    assert read(WatermarkReader(RESULTS_AND_MARK), batch) == []
 
 
-# Rows that were set aside, as JSON.
+@pytest.mark.parametrize("reader", [EventReader(EVENTS, "window"), WatermarkReader(RESULTS_AND_MARK)])
+def test_before_the_first_watermark_there_is_no_row_for_one(reader: BlobReader) -> None:
+    assert read(reader, blob_batch(watermark_of(bucket=6, watermark=EARLIEST))) == []
+
+
+# Rows that were set aside, late or rejected, as JSON.
 
 
 NAMES = {
@@ -231,8 +285,10 @@ NAMES = {
 }
 
 
-def extent(of: pa.DataType) -> pa.Schema:
-    return pa.schema([("key", pa.string()), ("window", pa.struct([("start", of), ("end", of)])), ("m", pa.int64())])
+def results_with_times(time_type: pa.DataType) -> pa.Schema:
+    """Return a schema of results: rows that are set aside have their times in its type, too."""
+    window = pa.struct([("start", time_type), ("end", time_type)])
+    return pa.schema([("key", pa.string()), ("window", window), ("m", pa.int64())])
 
 
 @pytest.mark.parametrize(
@@ -261,35 +317,44 @@ def test_any_value_becomes_valid_json(value: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("of", "expected"),
+    ("time_type", "expected"),
     [
         (pa.int64(), 1_500_000),
         (pa.timestamp("us", tz="UTC"), "1970-01-01T00:00:01.500000+00:00"),
         (pa.timestamp("us"), "1970-01-01T00:00:01.500000"),
     ],
 )
-def test_times_are_readable(of: pa.DataType, expected: Any) -> None:
-    task = task_of(names=NAMES, results=extent(of))
+def test_times_are_written_in_the_type_of_the_querys_times(time_type: pa.DataType, expected: Any) -> None:
+    task = task_of(names=NAMES, results=results_with_times(time_type))
     row = json.loads(row_as_json(task.input, {"start": 1_500_000, "end": INFINITY, "new_end": None}))
     assert row == {"since": expected, "until": None, "back": None}
 
 
 def test_a_time_beyond_the_calendar_stays_a_number() -> None:
-    task = task_of(names=NAMES, results=extent(pa.timestamp("us", tz="UTC")))
+    task = task_of(names=NAMES, results=results_with_times(pa.timestamp("us", tz="UTC")))
     assert json.loads(row_as_json(task.input, {"start": 2**61})) == {"since": 2**61}
 
 
 @pytest.mark.parametrize(("new_end", "kind"), [(None, "insert"), (8, "revise"), (3, "retract")])
-def test_what_the_evaluator_sets_aside_is_the_row_again(new_end: int | None, kind: str) -> None:
-    rejection = Rejection(Reason.LATE, "it came late", InputChange(5, 3, 9, (1.5,), new_end))
-    row = side_output_row(task_of(names=NAMES), ("north",), rejection)
-    assert (row.is_late, row.reason, row.message) == (True, "late", "it came late")
-    shown = {"station": "north", "what": kind, "ride": 5, "since": 3, "until": 9, "back": new_end, "km": 1.5}
-    assert json.loads(row.row) == shown
+def test_a_late_row_is_written_as_it_came_in(new_end: int | None, kind: str) -> None:
+    change = InputChange(id=5, start=3, end=9, payload=(1.5,), new_end=new_end)
+    row = side_output_row(task_of(names=NAMES), ("north",), Rejection(Reason.LATE, "it came late", change))
+    assert row.is_late
+    assert row.reason == "late"
+    assert row.message == "it came late"
+    assert json.loads(row.row) == {
+        "station": "north",
+        "what": kind,
+        "ride": 5,
+        "since": 3,
+        "until": 9,
+        "back": new_end,
+        "km": 1.5,
+    }
 
 
 @pytest.mark.parametrize(
-    ("times", "of", "expected"),
+    ("time_type", "lateness_type", "expected"),
     [
         (pa.int64(), pa.int64(), 90_000_000),
         (pa.decimal128(19, 2), pa.decimal128(19, 2), Decimal("900000.00")),
@@ -299,16 +364,20 @@ def test_what_the_evaluator_sets_aside_is_the_row_again(new_end: int | None, kin
     ids=str,
 )
 def test_lateness_is_an_interval_between_timestamps_and_a_number_between_numbers(
-    times: pa.DataType, of: pa.DataType, expected: object
+    time_type: pa.DataType, lateness_type: pa.DataType, expected: object
 ) -> None:
-    task = task_of(names=NAMES, results=extent(times))
-    late = Rejection(Reason.LATE, "it came late", InputChange(5, 3, 9, (1.5,)), late_by=90_000_000)
-    after_the_end = Rejection(Reason.LATE, "it came after the end", InputChange(6, 3, 9, (1.5,)))
-    table = side_output_table(task, [side_output_row(task, ("north",), row) for row in (late, after_the_end)])
-    assert table.schema.field("late_by").type == of
+    task = task_of(names=NAMES, results=results_with_times(time_type))
+    change = InputChange(id=5, start=3, end=9, payload=(1.5,))
+    late = Rejection(Reason.LATE, "it came late", change, late_by=90_000_000)
+    after_the_end = Rejection(Reason.LATE, "it came after the end of the stream", change)
+
+    rows = [side_output_row(task, ("north",), rejection) for rejection in (late, after_the_end)]
+    table = side_output_table(task, rows)
+    assert table.schema.field("late_by").type == lateness_type
     assert table.column("late_by").to_pylist() == [expected, None]
 
 
-def test_only_a_late_row_is_late() -> None:
-    rejection = Rejection(Reason.DUPLICATE_ID, "it is there", InputChange(5, 3, INFINITY, (1.5,)))
+def test_a_row_that_is_rejected_for_another_reason_is_not_late() -> None:
+    change = InputChange(id=5, start=3, end=INFINITY, payload=(1.5,))
+    rejection = Rejection(Reason.DUPLICATE_ID, "an event with this id is alive", change)
     assert not side_output_row(task_of(names=NAMES), ("north",), rejection).is_late

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pytest
@@ -49,10 +49,11 @@ class Alarm(StreamOperator[int, None, int]):
         return False
 
 
-def task(module: StreamOperator[Any, Any, Any] | None = None, **changed: Any) -> TaskPayload:
+def stateless_task(module: StreamOperator[Any, Any, Any] | None = None, **task_parts: Any) -> TaskPayload:
+    """Return the task of an operator, by default `Signs`, over points without windows."""
     schema = pa.schema([("key", pa.string()), ("lifetime", TICKS), ("value", pa.int64())])
-    parts = {"evaluator": "stateless", "is_point": True, "plan": {"window": Unwindowed()}, "results": schema}
-    return task_of(module or Signs(), **parts | changed)
+    defaults = {"evaluator": "stateless", "is_point": True, "plan": {"window": Unwindowed()}, "results": schema}
+    return task_of(module or Signs(), **defaults | task_parts)
 
 
 def results(blobs: Iterable[OutputBlob]) -> list[tuple[Any, ...]]:
@@ -65,28 +66,41 @@ def results(blobs: Iterable[OutputBlob]) -> list[tuple[Any, ...]]:
     return output
 
 
-def test_the_results_of_a_task_are_those_of_the_reference_for_its_rows_in_any_order() -> None:
-    compared = 0
-    for seed in range(10):
-        random = Random(seed)
-        events = [(random.choice("ab"), random.randint(-9, 9), random.randint(-9, 9)) for _ in range(30)]
-        expected: list[tuple[Any, ...]] = []
-        for key in "ab":
-            points = [Event.point(time, value) for of, time, value in events if of == key]
-            for row in evaluate(WindowedQuery.unwindowed(Signs()), points):
-                expected.append((row.start, row.end, key, row.value))
-
-        batches = [batch_of(events[:10]), batch_of(events[10:11]), batch_of(events[11:])]
-        output = results(run_task(task(), batches))
-        assert sorted(output) == sorted(expected)
-        compared += len(output)
-    assert compared > 100
+def counts_by_stream(blobs: Iterable[OutputBlob]) -> dict[str, int]:
+    """Return the numbers of rows, and the metrics, of a task by the names of their streams."""
+    return {blob.stream: blob.rows for blob in blobs}
 
 
-def batch_of(events: Sequence[tuple[str, int, int]]) -> pa.RecordBatch:
-    """Return the rows of (key, time, value)."""
-    keys, times, values = map(list, zip(*events, strict=True))
-    return rows(start=times, k0=keys, i0=values)
+class KeyedPoint(NamedTuple):
+    key: str
+    time: int
+    value: int
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_results_of_a_task_are_those_of_the_reference_for_its_rows_in_any_order(seed: int) -> None:
+    random = Random(seed)
+    points: list[KeyedPoint] = []
+    for _ in range(30):
+        points.append(KeyedPoint(random.choice("ab"), time=random.randint(-9, 9), value=random.randint(-9, 9)))
+
+    expected: list[tuple[Any, ...]] = []
+    for key in "ab":
+        events = [Event.point(point.time, point.value) for point in points if point.key == key]
+        for row in evaluate(WindowedQuery.unwindowed(Signs()), events):
+            expected.append((row.start, row.end, key, row.value))
+    assert len(expected) > 10
+
+    batches = [batch_of(points[:10]), batch_of(points[10:11]), batch_of(points[11:])]
+    assert sorted(results(run_task(stateless_task(), batches))) == sorted(expected)
+
+
+def batch_of(points: Sequence[KeyedPoint]) -> pa.RecordBatch:
+    return rows(
+        start=[point.time for point in points],
+        k0=[point.key for point in points],
+        i0=[point.value for point in points],
+    )
 
 
 def test_an_operator_without_state_that_asks_for_a_wake_up_gets_it() -> None:
@@ -98,11 +112,22 @@ def test_an_operator_without_state_that_asks_for_a_wake_up_gets_it() -> None:
     assert crash_everywhere(script, WindowedQuery.unwindowed(Alarm())).evaluators == ("event_by_event",)
 
 
-def test_bad_rows_are_rejected_filtered_ones_and_nulls_are_counted() -> None:
-    batch = rows(start=[1, None, 3, 4], kept=pa.array([True, True, False, True]), i0=[1, 3, 5, None])
-    counts = {blob.stream: blob.rows for blob in run_task(task(is_filtered=True), [batch])}
-    expected = {"results": 2, "rejected": 1, "accepted": 2, "filtered": 1, "skipped:test.signs": 1, "newest": 4}
-    assert counts == expected
+def test_rows_without_a_time_are_rejected_and_rows_that_a_filter_or_a_null_leaves_out_are_counted() -> None:
+    batch = rows(
+        #      accepted, rejected, filtered, skipped by the module
+        start=[1, None, 3, 4],
+        kept=pa.array([True, True, False, True]),
+        i0=[1, 3, 5, None],
+    )
+    blobs = run_task(stateless_task(is_filtered=True), [batch])
+    assert counts_by_stream(blobs) == {
+        "results": 2,
+        "rejected": 1,
+        "accepted": 2,
+        "filtered": 1,
+        "skipped:test.signs": 1,
+        "newest": 4,
+    }
 
 
 class Doubling(StreamOperator[int, None, int]):
@@ -114,39 +139,49 @@ class Doubling(StreamOperator[int, None, int]):
         return [2 * payload]
 
 
-def test_results_that_their_column_cannot_hold_are_counted(caplog: pytest.LogCaptureFixture) -> None:
-    doubling = task(Doubling())
+def test_results_that_their_column_cannot_hold_become_null_and_are_counted_in_each_batch() -> None:
+    task = stateless_task(Doubling())
     for _ in range(2):
-        blobs = list(run_task(doubling, [rows(start=[1, 2, 3], i0=[2**62, 4, -(2**63)])]))
-        assert [value for *_, value in results(blobs)] == [None, 8, None]
-        assert {blob.stream: blob.rows for blob in blobs}["overflows:value"] == 2
-    (warning,) = caplog.messages  # once in a worker
+        blobs = list(run_task(task, [rows(start=[1, 2, 3], i0=[2**62, 4, -(2**63)])]))
+        assert [value for _, _, _, value in results(blobs)] == [None, 8, None]
+        assert counts_by_stream(blobs)["overflows:value"] == 2
+
+
+def test_a_worker_warns_once_of_results_that_their_column_cannot_hold(caplog: pytest.LogCaptureFixture) -> None:
+    task = stateless_task(Doubling())
+    for _ in range(2):
+        list(run_task(task, [rows(start=[1, 2, 3], i0=[2**62, 4, -(2**63)])]))
+    (warning,) = caplog.messages
     assert warning.startswith("test.doubling 1.0.0 returned a value that its column 'value', of int64, cannot hold")
     assert f"value: {2**63}\n" in warning
     assert "window: [1, 2)" in warning
 
 
-def test_a_result_that_its_column_cannot_hold_fails_the_task_if_it_is_told_to() -> None:
-    strict = task(Doubling(), worker=WorkerSettings(overflow_fails=True))
+def test_a_result_that_its_column_cannot_hold_fails_the_task_if_a_setting_says_so() -> None:
+    task = stateless_task(Doubling(), worker=WorkerSettings(overflow_fails=True))
     with pytest.raises(ResultOverflowError, match=f"value: {2**63}(.|\n)*spark.muntin.overflow.fail is true"):
-        list(run_task(strict, [rows(start=[1], i0=[2**62])]))
+        list(run_task(task, [rows(start=[1], i0=[2**62])]))
 
 
-def test_keys_that_differ_in_bits_and_sources_are_as_elsewhere() -> None:
-    floats = pa.schema([("key", pa.float64()), ("lifetime", TICKS), ("value", pa.int64())])
-    of_two = task(
-        keys=(pa.float64(),),
-        results=floats,
-        sources=("x", "y"),
-        names={"k0": "key", "start": "at", "i0": "x", "source": "of"},
-    )
-    batch = rows(start=[1, 2], k0=pa.array([float("nan"), None]), i0=[1, 1], source=pa.array(["x", "y"]))
-    blobs = list(run_task(of_two, [batch]))
+def test_nan_and_null_are_keys() -> None:
+    results_by_float = pa.schema([("key", pa.float64()), ("lifetime", TICKS), ("value", pa.int64())])
+    task = stateless_task(keys=(pa.float64(),), results=results_by_float)
+    blobs = run_task(task, [rows(start=[1, 2], k0=pa.array([float("nan"), None]), i0=[1, 1])])
     assert [repr(key) for _, _, key, _ in results(blobs)] == ["nan", "nan", "None", "None"]
-    assert {blob.stream: blob.rows for blob in blobs if blob.stream.startswith("rows_")} == {"rows_x": 1, "rows_y": 1}
+
+
+def test_the_rows_of_each_source_are_counted() -> None:
+    names = {"k0": "key", "start": "at", "i0": "x", "source": "of"}
+    task = stateless_task(sources=("x", "y"), names=names)
+    blobs = run_task(task, [rows(start=[1, 2], source=pa.array(["x", "y"]))])
+    counts = counts_by_stream(blobs)
+    assert counts["rows_x"] == 1
+    assert counts["rows_y"] == 1
 
 
 class Broken(Signs):
+    """An operator that divides by zero at tick 8."""
+
     name = "test.broken"
 
     def on_event(self, state: None, payload: int, time: int) -> Iterable[int]:
@@ -154,6 +189,8 @@ class Broken(Signs):
 
 
 class Early(Signs):
+    """An operator whose results start as many ticks before their cause as the payload says."""
+
     name = "test.early"
 
     def on_event(self, state: None, payload: int, time: int) -> list[Event[int]]:
@@ -161,6 +198,8 @@ class Early(Signs):
 
 
 class Misfit(Signs):
+    """An operator that returns a text at tick 8, where it declares integers."""
+
     name = "test.misfit"
 
     def on_event(self, state: None, payload: int, time: int) -> list[Any]:
@@ -182,17 +221,19 @@ class Misfit(Signs):
 )
 def test_an_error_names_module_key_and_time(module: Signs, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        list(run_task(task(module), [rows(start=[2, 8], k0=["a", "b"], i0=[0, 7])]))
+        list(run_task(stateless_task(module), [rows(start=[2, 8], k0=["a", "b"], i0=[0, 7])]))
 
 
 class Remembers(Signs):
+    """An operator with a state."""
+
     name = "test.remembers"
 
     def create_state(self) -> Any:
         return []
 
 
-def test_events_that_need_no_state_have_no_operator_that_could_be_called_event_by_event() -> None:
+def test_a_query_of_events_alone_needs_no_state_and_cannot_be_evaluated_event_by_event() -> None:
     query = passing("points")
     columns = replace(query.stream.input.columns, change=None, new_end=None)
     plan = replace(query.plan(), inputs=(replace(query.stream.input, columns=columns),))
@@ -201,27 +242,41 @@ def test_events_that_need_no_state_have_no_operator_that_could_be_called_event_b
         with_choice(replace(plan, requested_evaluator="event_by_event"), DECLARATIONS)
 
 
-def explained(module: StreamOperator[Any, Any, Any], *, has_ids: bool = False, **options: Any) -> dict[str, str]:
-    """Return the explanation of an operator over a stream without punctuation, by topic."""
+def explanation_of(
+    module: StreamOperator[Any, Any, Any], *, has_ids: bool = False, **input_parts: Any
+) -> dict[str, str]:
+    """Return the explanation, by topic, of an operator over a stream without punctuation."""
     query = Query(Unwindowed(), (module,), lifetimes="retracted" if has_ids else "points")
     columns = replace(query.input.columns, change=None, new_end=None)
-    plan = checked_plan(
-        replace(query.unchecked, inputs=(replace(query.input, columns=columns, **options),)), DECLARATIONS
-    )
+    unchecked_plan = replace(query.unchecked, inputs=(replace(query.input, columns=columns, **input_parts),))
+    plan = checked_plan(unchecked_plan, DECLARATIONS)
     return dict(line.split(maxsplit=1) for line in explain_plan(plan).splitlines())
 
 
-def test_the_plan_says_why_it_keeps_a_state_or_none() -> None:
-    assert explained(Signs())["evaluator"] == "stateless: the query has no windows"
-    remembers = "event_by_event: test.remembers 1.0.0 keeps a state, or asks for wake-ups"
-    assert explained(Remembers())["evaluator"] == remembers
-    assert explained(Alarm())["evaluator"].startswith("event_by_event: test.alarm")
-    delayed = "event_by_event: the input has a watermark, by which rows may be late; without a delay no row is"
-    assert explained(Signs(), progress=bounded_delay(5))["evaluator"] == delayed
-    of_ids = explained(Signs(), has_ids=True)["evaluator"]
-    assert of_ids == "event_by_event: events have ids, so they may be revised"
-    stateless = explained(Signs())
-    assert stateless["state"] == "none"
-    assert stateless["row"] == "a call of the operator, in the task that reads the row, without a shuffle"
-    assert stateless["late"] == "none, because there is no watermark"
-    assert stateless["key"] == "key; rows are not grouped"
+@pytest.mark.parametrize(
+    ("module", "options", "evaluator"),
+    [
+        (Signs(), {}, "stateless: the query has no windows"),
+        (Remembers(), {}, "event_by_event: test.remembers 1.0.0 keeps a state, or asks for wake-ups"),
+        (Alarm(), {}, "event_by_event: test.alarm 1.0.0 keeps a state, or asks for wake-ups"),
+        (
+            Signs(),
+            {"progress": bounded_delay(5)},
+            "event_by_event: the input has a watermark, by which rows may be late; without a delay no row is",
+        ),
+        (Signs(), {"has_ids": True}, "event_by_event: events have ids, so they may be revised"),
+    ],
+    ids=["no state", "a state", "wake-ups", "a watermark", "ids"],
+)
+def test_the_plan_says_why_it_keeps_a_state_or_none(
+    module: StreamOperator[Any, Any, Any], options: dict[str, Any], evaluator: str
+) -> None:
+    assert explanation_of(module, **options)["evaluator"] == evaluator
+
+
+def test_the_explanation_of_a_stateless_query_has_neither_a_state_nor_late_rows_nor_a_shuffle() -> None:
+    explanation = explanation_of(Signs())
+    assert explanation["state"] == "none"
+    assert explanation["late"] == "none, because there is no watermark"
+    assert explanation["row"] == "a call of the operator, in the task that reads the row, without a shuffle"
+    assert explanation["key"] == "key; rows are not grouped"

@@ -14,10 +14,10 @@ from tests.scenarios.feed import Feed, at
 from tests.scenarios.query import Query
 
 
-class Noted(IncrementalAggregate[int, list[int], list[int]]):
-    """The payloads in the window; notes those that enter and leave. It fails for a payload of -1."""
+class Recording(IncrementalAggregate[int, list[int], list[int]]):
+    """The payloads in the window; records those that enter states and leave them. It fails for a payload of -1."""
 
-    name, version = "test.noted", "1"
+    name, version = "test.recording", "1"
     reads_order = True
     entered: ClassVar[list[int]] = []
     left: ClassVar[list[int]] = []
@@ -26,13 +26,13 @@ class Noted(IncrementalAggregate[int, list[int], list[int]]):
         return []
 
     def add_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
-        Noted.entered += payloads
+        Recording.entered += payloads
         if -1 in payloads:
             raise ValueError("minus one")
         return [*state, *payloads]
 
     def remove_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
-        Noted.left += payloads
+        Recording.left += payloads
         assert state[: len(payloads)] == list(payloads), "the oldest leave"
         return state[len(payloads) :]
 
@@ -41,50 +41,58 @@ class Noted(IncrementalAggregate[int, list[int], list[int]]):
 
 
 @pytest.fixture(autouse=True)
-def nothing_noted() -> None:
-    Noted.entered = []
-    Noted.left = []
+def nothing_recorded() -> None:
+    Recording.entered = []
+    Recording.left = []
 
 
 def feed_of(windows: LastRows, evaluator: str = "sliding") -> Feed:
-    return Feed(Query(windows, (Noted(),), lifetimes="points", has_order=True), evaluator)
+    return Feed(Query(windows, (Recording(),), lifetimes="points", has_order=True), evaluator)
 
 
-def batches(feed: Feed, count: int, size: int) -> list[Any]:
-    """Feed batches of rows, whose payloads are their times; return the results."""
+def feed_rows(feed: Feed, rows: int, by_batch: int) -> list[Any]:
+    """Feed rows 0, 1 and so on of one key, whose times and payloads are their numbers; return the results.
+
+    Args:
+        feed: The query.
+        rows: The number of rows.
+        by_batch: The number of rows of a micro-batch, after which the watermark passes them.
+    """
     results: list[Any] = []
-    for first in range(0, count * size, size):
-        rows = [at(tick, tick) for tick in range(first, first + size)]
-        results += [row["result"] for row in feed.batch(*rows, watermark=first + size).rows]
+    for first in range(0, rows, by_batch):
+        batch = [at(number, value=number) for number in range(first, first + by_batch)]
+        results += [row["result"] for row in feed.batch(*batch, watermark=first + by_batch).rows]
     return results
 
 
 @pytest.mark.parametrize(
     "windows", [last(3), last(3).trigger(2), last(2).trigger(5), last(4).when_full(), last(1)], ids=str
 )
-@pytest.mark.parametrize("size", [1, 4, 40])
-def test_results_are_those_of_the_keyed_evaluator(windows: LastRows, size: int) -> None:
-    expected = batches(feed_of(windows, "in_order"), 40 // size, size)
-    assert batches(feed_of(windows), 40 // size, size) == expected
+@pytest.mark.parametrize("by_batch", [1, 4, 40])
+def test_results_are_those_of_the_keyed_evaluator(windows: LastRows, by_batch: int) -> None:
+    expected = feed_rows(feed_of(windows, "in_order"), 40, by_batch)
+    assert feed_rows(feed_of(windows, "sliding"), 40, by_batch) == expected
 
 
-def test_a_row_of_a_batch_enters_once_and_leaves_once() -> None:
-    batches(feed_of(last(3)), 1, 40)
-    assert Noted.entered == [*range(40)]
-    assert Noted.left == [*range(37)]
+def test_a_row_of_a_batch_enters_the_state_once_and_leaves_it_once() -> None:
+    feed_rows(feed_of(last(3)), rows=40, by_batch=40)
+    assert Recording.entered == [*range(40)]
+    assert Recording.left == [*range(37)]  # the last three are still in the window
 
 
-def test_a_state_goes_on_in_the_next_batch_and_is_built_anew_after_a_windows_length() -> None:
-    """Of the rows 0 to 11, one a batch, each enters once; before 7 and 11 four have left, and three enter again."""
-    batches(feed_of(last(3)), 12, 1)
-    assert Noted.entered == [*range(7), 4, 5, 6, *range(7, 11), 8, 9, 10, 11]
-    assert Noted.left == [*range(11 - 2)]
+def test_a_state_goes_on_in_the_next_batch_and_is_built_anew_when_more_rows_have_left_than_a_window_has() -> None:
+    feed_rows(feed_of(last(3)), rows=12, by_batch=1)
+    entered_anew_before_7 = [4, 5, 6]
+    entered_anew_before_11 = [8, 9, 10]
+    assert Recording.entered == [*range(7), *entered_anew_before_7, *range(7, 11), *entered_anew_before_11, 11]
+    assert Recording.left == [*range(9)]
 
 
 @pytest.mark.parametrize("windows", [last(2), last(2).trigger(3)], ids=str)
 def test_a_failure_names_the_key_and_the_window_of_the_row(windows: LastRows) -> None:
     feed = feed_of(windows)
-    rows = [at(1, 1, "a"), at(2, 2, "b"), at(4, 3, "b"), at(7, -1, "b"), at(9, 5, "b")]
+    rows_of_b = [at(2, value=2, key="b"), at(4, value=3, key="b"), at(7, value=-1, key="b"), at(9, value=5, key="b")]
     with pytest.raises(ModuleFailedError, match="minus one") as caught:
-        feed.batch(*rows, watermark=20)
-    assert (caught.value.key, caught.value.window) == (("b",), Window(4, 8))
+        feed.batch(at(1, value=1, key="a"), *rows_of_b, watermark=20)
+    assert caught.value.key == ("b",)
+    assert caught.value.window == Window(4, 8)

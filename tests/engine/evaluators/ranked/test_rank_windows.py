@@ -1,7 +1,8 @@
-"""Sums and merges of runs of rows are those of the rows of each window, however long windows and blocks are."""
+"""Windows of the last rows of keys: their sums and merges, and the ranks of rows, by which they are cut."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -16,60 +17,74 @@ from muntin_engine.evaluators.ranked.rank_windows import RANK, RankRuns, RowsByR
 
 
 def rows_of(counts: list[int]) -> StretchTable:
-    """Return rows of keys 0, 1 and so on, so many each, a tick apart."""
+    """Return rows that are a tick apart, by key: `counts[0]` rows of key 0, `counts[1]` of key 1, and so on."""
     keys = np.repeat(np.arange(len(counts)), counts)
     times = np.arange(len(keys))
     return StretchTable(keys, times, times + 1, np.ones(len(keys), np.int64), {})
 
 
 def ranked_rows(counts: list[int]) -> RowsByRank:
-    rows = rows_of(counts)
-    return RowsByRank.join(np.flatnonzero(counts), EMPTY, rows)
+    """Return the rows of `rows_of` with their ranks: those of a key are 1, 2 and so on."""
+    return RowsByRank.join(np.flatnonzero(counts), EMPTY, rows_of(counts))
+
+
+def windows_by_definition(counts: list[int], windows: RankedWindows) -> list[range]:
+    """Return the places of the rows of each window: of each key, the last rows at each rank that triggers."""
+    places: list[range] = []
+    first_of_key = 0
+    for count in counts:
+        for rank in range(1, count + 1):
+            is_due = rank % windows.every == 0
+            is_full = rank >= windows.size
+            if is_due and (is_full or not windows.only_full):
+                oldest = max(0, rank - windows.size)
+                places.append(range(first_of_key + oldest, first_of_key + rank))
+        first_of_key += count
+    return places
 
 
 @pytest.mark.cases(16)
 @pytest.mark.parametrize("seed", range(16))
-def test_a_window_has_the_values_of_its_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sums_and_merges_of_windows_are_those_of_their_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(seed)
     monkeypatch.setattr(rank_windows, "LEAST_BLOCK", random.choice((1, 4, 1024)))
-    counts = [random.choice((0, 1, 3, 30)) for _ in range(random.randint(1, 5))] + [random.randint(1, 9)]
-    windows = RankedWindows(random.randint(1, 12), random.choice((1, 1, 3)), random.random() < 0.3)
+    counts = [random.choice((0, 1, 3, 30)) for _ in range(random.randint(1, 5))]
+    counts.append(random.randint(1, 9))  # at least one key has rows
+    windows = RankedWindows(size=random.randint(1, 12), every=random.choice((1, 1, 3)), only_full=random.random() < 0.3)
+    values = np.array([random.randint(-50, 50) for _ in range(sum(counts))])
+
     ranked = ranked_rows(counts)
     runs = RankRuns(ranked, windows, ranked.newest_rows(windows))
-    values = np.array([random.randint(-50, 50) for _ in range(sum(counts))])
-    sums = runs.sums(values)
+    members = [values[list(places)] for places in windows_by_definition(counts, windows)]
+
+    expected_sums = [window.sum() for window in members]
+    assert runs.sums(values).tolist() == expected_sums
     vectors = runs.sums(np.stack([values, -values], axis=1))
+    assert vectors.tolist() == [[total, -total] for total in expected_sums]
+
     largest = runs.merged(Component.max("int64"), values)
+    assert largest.tolist() == [window.max() for window in members]
     products = runs.merged(Component.product("int64"), values)
-
-    place = 0
-    first = 0
-    for count in counts:
-        for rank in range(1, count + 1):
-            if rank % windows.every or (windows.only_full and rank < windows.size):
-                continue
-            members = values[first + max(0, rank - windows.size) : first + rank]
-            assert sums[place] == members.sum()
-            assert vectors[place].tolist() == [members.sum(), -members.sum()]
-            assert largest[place] == members.max()
-            assert products[place] == members.prod()
-            place += 1
-        first += count
-    assert place == len(runs.newest)
+    assert products.tolist() == [window.prod() for window in members]
 
 
-def test_no_sum_of_a_block_has_more_values_than_the_engine_cuts_floats_for() -> None:
+def test_a_block_of_running_sums_is_as_long_as_a_window_if_that_is_longer_than_the_least_block() -> None:
     ranked = ranked_rows([5_000])
-    runs = RankRuns(ranked, RankedWindows(2_000), np.arange(5_000))
-    assert runs.most_values == 2_000
+    runs = RankRuns(ranked, RankedWindows(size=2_000), newest=np.arange(5_000))
+    assert runs.most_values == 2_000, "so many values floats are cut for, to have exact sums"
     assert runs.sums(np.ones(5_000, np.int64)).max() == 2_000
 
 
-def test_released_rows_follow_those_that_are_held_and_go_on_with_their_ranks() -> None:
-    held = rows_of([2, 0, 1])
-    held = StretchTable(held.keys, held.low, held.high, held.weight, {RANK: Dense(COUNTED, np.array([7, 8, 1]))})
-    ranked = RowsByRank.join(np.array([0, 1, 2]), held, rows_of([1, 2, 1]))
+def test_new_rows_follow_the_rows_in_windows_and_go_on_with_their_ranks() -> None:
+    rows_of_keys_0_0_2 = rows_of([2, 0, 1])
+    in_windows = replace(rows_of_keys_0_0_2, parts={RANK: Dense(COUNTED, np.array([7, 8, 1]))})
+    new_rows = rows_of([1, 2, 1])
+
+    ranked = RowsByRank.join(np.array([0, 1, 2]), in_windows, new_rows)
+    new, old = True, False
     assert ranked.rows.keys.tolist() == [0, 0, 0, 1, 1, 2, 2]
     assert ranked.ranks.tolist() == [7, 8, 9, 1, 2, 1, 2]
-    assert ranked.are_released.tolist() == [False, False, True, True, True, False, True]
-    assert ranked.last(2).parts[RANK].array.tolist() == [8, 9, 1, 2, 1, 2]
+    assert ranked.are_released.tolist() == [old, old, new, new, new, old, new]
+
+    last_two_by_key = ranked.last(2)
+    assert last_two_by_key.parts[RANK].array.tolist() == [8, 9, 1, 2, 1, 2]

@@ -1,4 +1,4 @@
-"""Columns as arrays, and what becomes of a module that does not keep its word."""
+"""Columns as arrays for a module, and the errors of a module that does not return the arrays that it declares."""
 
 from __future__ import annotations
 
@@ -38,6 +38,8 @@ class Area(ColumnarAggregate[Point, float]):
 
 
 class Twisted(ColumnarAggregate[float, float]):
+    """A sum whose two methods are functions that a test chooses."""
+
     name, version = "test.twisted", "1"
 
     def __init__(self, lifted: Any = None, results: Any = None) -> None:
@@ -52,6 +54,11 @@ class Twisted(ColumnarAggregate[float, float]):
 
     def compute_results(self, components: Mapping[str, Any]) -> Any:
         return self.results(components["sum"])
+
+
+def twisted_form(lifted: Any = None, results: Any = None) -> BoundForm:
+    """Return the form of a `Twisted` that reads a column of floats."""
+    return BoundForm(Twisted(lifted, results), "test.twisted 1", (0,), (describe(float, "x"),))
 
 
 @pytest.mark.parametrize(
@@ -69,52 +76,58 @@ class Twisted(ColumnarAggregate[float, float]):
 def test_columns_become_arrays_of_the_declared_type(
     annotation: Any, values: list[Any], arrow_type: pa.DataType, expected: Any
 ) -> None:
+    """What stands in the place of a null means nothing, but something must: a value that occurs, or zero."""
     array = array_of(pa.array(values, arrow_type), describe(annotation, "x"))
     assert array.dtype == expected.dtype
-    assert np.array_equal(array, expected)  # what stands where a null is means nothing, but must be there
+    assert np.array_equal(array, expected)
 
 
-def test_text_comes_as_python_values() -> None:
+def test_text_becomes_an_array_of_python_objects() -> None:
     array = array_of(pa.array(["a", None]), describe(str, "x"))
     assert array.dtype == object
     assert array.tolist() == ["a", None]
 
 
-def test_records_come_by_field_from_columns_and_from_a_struct_and_go_with_any_null() -> None:
-    xs = pa.array([1.0, None, 3.0, 4.0])
-    ys = pa.array([2.0, 2.0, None, 5.0])
-    parts = (describe(float | None, "x"), describe(float | None, "y"))
-    lifted, places = BoundForm(Area(), "test.area 1", (0, 1), parts).lift([xs, ys], 4)
+XS = pa.array([1.0, None, 3.0, 4.0])
+YS = pa.array([2.0, 2.0, None, 5.0])
+
+
+@pytest.mark.parametrize(
+    ("columns", "fields"),
+    [
+        pytest.param([XS, YS], (describe(float | None, "x"), describe(float | None, "y")), id="two columns"),
+        pytest.param([pa.StructArray.from_arrays([XS, YS], ["x", "y"])], (describe(Point, "p"),), id="a struct"),
+    ],
+)
+def test_records_are_lifted_by_field_without_those_that_have_a_null(columns: list[pa.Array], fields: Any) -> None:
+    form = BoundForm(Area(), "test.area 1", tuple(range(len(columns))), fields)
+    lifted, places = form.lift(columns, 4)
+    assert lifted["area"].tolist() == [1.0 * 2.0, 4.0 * 5.0]
     assert places is not None
-    assert (lifted["area"].tolist(), places.tolist()) == ([2.0, 20.0], [0, 3])
-    struct = pa.StructArray.from_arrays([xs, ys], ["x", "y"])
-    lifted, places = BoundForm(Area(), "test.area 1", (0,), (describe(Point, "p"),)).lift([struct], 4)
-    assert places is not None
-    assert (lifted["area"].tolist(), places.tolist()) == ([2.0, 20.0], [0, 3])
+    assert places.tolist() == [0, 3]
 
 
 @pytest.mark.parametrize(
     ("lifted", "message"),
     [
-        (lambda payloads: payloads[1:], r"test.twisted 1: 'sum' from lift has the shape \(1,\)"),
-        (lambda payloads: payloads[:, None], r"test.twisted 1: 'sum' from lift has the shape \(2, 1\)"),
-        (lambda payloads: payloads.astype(str), r"test.twisted 1: 'sum' from lift is of type"),
+        pytest.param(lambda payloads: payloads[1:], r"has the shape \(1,\)", id="too short"),
+        pytest.param(lambda payloads: payloads[:, None], r"has the shape \(2, 1\)", id="two dimensions"),
+        pytest.param(lambda payloads: payloads.astype(str), r"is of type", id="texts"),
     ],
 )
-def test_an_array_that_is_not_what_was_declared_is_refused(lifted: Any, message: str) -> None:
-    form = BoundForm(Twisted(lifted), "test.twisted 1", (0,), (describe(float, "x"),))
-    with pytest.raises(ModuleContractError, match=message):
-        form.lift([pa.array([1.0, 2.0])], 2)
+def test_a_component_of_another_shape_or_type_than_declared_is_refused(lifted: Any, message: str) -> None:
+    with pytest.raises(ModuleContractError, match=rf"test.twisted 1: 'sum' from lift {message}"):
+        twisted_form(lifted).lift([pa.array([1.0, 2.0])], 2)
 
 
-def test_too_few_results_are_refused() -> None:
-    form = BoundForm(Twisted(results=lambda sums: sums[1:]), "test.twisted 1", (0,), (describe(float, "x"),))
+def test_fewer_results_than_stretches_are_refused() -> None:
+    form = twisted_form(results=lambda sums: sums[1:])
     with pytest.raises(ModuleContractError, match=r"test.twisted 1 returned results of the shape \(1,\)"):
         form.results({"sum": np.array([1.0, 2.0])}, np.array([1, 1]))
 
 
 def test_an_exception_names_module_and_method() -> None:
-    form = BoundForm(Twisted(lambda _: 1 / 0), "test.twisted 1", (0,), (describe(float, "x"),))
+    form = twisted_form(lambda _: 1 / 0)
     with pytest.raises(ModuleFailedError, match=r"test.twisted 1 failed in lift: ZeroDivisionError") as failure:
         form.lift([pa.array([1.0])], 1)
     assert isinstance(failure.value.__cause__, ZeroDivisionError)
