@@ -19,7 +19,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from muntin_engine import Query, Sink
 from muntin_engine.plan.metrics import shown_names
 
-_FIRST_FILE = 1_700_000_000
+_TIME_OF_FIRST_FILE = 1_700_000_000
+"""Seconds since 1970; any time will do."""
 
 
 def write_batches(folder: Path, batches: Sequence[pa.Table]) -> Path:
@@ -28,7 +29,8 @@ def write_batches(folder: Path, batches: Sequence[pa.Table]) -> Path:
     for number, batch in enumerate(batches):
         file = folder / f"{number:04}.parquet"
         pq.write_table(batch, file)
-        os.utime(file, (_FIRST_FILE + number, _FIRST_FILE + number))
+        changed = _TIME_OF_FIRST_FILE + number
+        os.utime(file, (changed, changed))
     return folder
 
 
@@ -92,6 +94,7 @@ class MemorySink(Sink):
     counts: list[int] = field(default_factory=list)
 
     def take_count(self, rows: int) -> None:
+        """Keep the number of rows that the next write has."""
         self.counts.append(rows)
 
     def open(self, query_id: str) -> None:
@@ -200,6 +203,7 @@ def counts_of(query: Any, metrics_name: str = "muntin") -> Iterator[dict[str, in
     """Yield the observed metrics of each micro-batch of a query that had any."""
     for progress in query.recentProgress:
         metrics = progress["observedMetrics"]
-        observed = next((metrics[raw] for raw, shown in shown_names(metrics).items() if shown == metrics_name), None)
-        if observed is not None:
-            yield dict(observed.asDict() if hasattr(observed, "asDict") else observed)
+        for name, shown_name in shown_names(metrics).items():
+            if shown_name == metrics_name:
+                observed = metrics[name]
+                yield dict(observed.asDict() if hasattr(observed, "asDict") else observed)

@@ -43,7 +43,17 @@ Row = Hashable
 
 @dataclass(frozen=True)
 class Case:
-    """A query in words that both evaluators understand."""
+    """A query in words that both the engine and the reference evaluator understand.
+
+    Attributes:
+        window: The windows.
+        modules: The modules, all aggregates or one operator.
+        clip: The policy by which lifetimes are cut to windows.
+        timestamps: The policy of the lifetimes of results.
+        emit: The policy of emission, which the reference evaluator need not know: it says what stands in the end.
+        evaluator: The evaluator of the engine.
+        are_points: True if the query reads the starts of inserted events as points, and no revisions.
+    """
 
     window: WindowKind
     modules: tuple[type[Module], ...]
@@ -55,6 +65,7 @@ class Case:
 
     @property
     def reference(self) -> WindowedQuery:
+        """The query as the reference evaluator takes it."""
         computations = [Computation(cls()) for cls in self.modules]
         return WindowedQuery(self.window, computations, ClipPolicy(self.clip), TimestampPolicy(self.timestamps))
 
@@ -77,6 +88,7 @@ def tables(script: Script) -> list[pa.Table]:
 
 
 def _rows(batch: Batch) -> Iterable[dict[str, Any]]:
+    """Yield the rows of the changes of a micro-batch, and that of its punctuation."""
     for step in batch.changes:
         yield _row(step)
     if batch.punctuation is not None:
@@ -85,6 +97,7 @@ def _rows(batch: Batch) -> Iterable[dict[str, Any]]:
 
 
 def _row(step: KeyedChange) -> dict[str, Any]:
+    """Return a change as a row; an event without an end has a null, unless it is revised or retracted."""
     event = step.change.event
     id = step.change.id
     end = None if event.end == INFINITY else event.end
@@ -118,20 +131,25 @@ def _histories(case: Case, script: Script) -> dict[Hashable, list[Event[Any]]]:
 
 
 def standing(case: Case, rows: Sequence[dict[str, Any]]) -> Counter[Row]:
-    """Return the rows that stand once all changes of the output are applied, checking that each makes sense."""
-    alive: dict[Hashable, Row] = {}
+    """Return the rows that stand once all changes of the output are applied, comparable with `expected`.
+
+    Raises:
+        AssertionError: A row is inserted twice, or one is retracted that does not stand.
+    """
+    live: dict[Hashable, Row] = {}
     for place, row in enumerate(rows):
-        name = (row["key"], row["event_id"]) if "event_id" in row else place
+        id = (row["key"], row["event_id"]) if "event_id" in row else place
         output_row = _output_row(case, row)
         if row.get("change", "insert") == "insert":
-            assert name not in alive, f"{row} is inserted twice"
-            alive[name] = output_row
+            assert id not in live, f"{row} is inserted twice"
+            live[id] = output_row
         else:
-            assert alive.pop(name, None) == output_row, f"{row} retracts what does not stand"
-    return Counter(alive.values())
+            assert live.pop(id, None) == output_row, f"{row} retracts what does not stand"
+    return Counter(live.values())
 
 
 def _output_row(case: Case, row: dict[str, Any]) -> Row:
+    """Return an output row as `_comparable_row` has it; a result without a lifetime has that of its window."""
     window = row["window"]
     lifetime = row.get("lifetime", window)
     is_operator = case.modules[0].is_operator
@@ -142,10 +160,12 @@ def _output_row(case: Case, row: dict[str, Any]) -> Row:
 def _comparable_row(
     key: Any, start: int | None, end: int | None, since: int | None, until: int | None, value: Any
 ) -> Row:
+    """Return a result of a window `[start, end)` with the lifetime `[since, until)` as both evaluators give it."""
     return key, *map(_finite, (start, end, since, until)), freeze(_comparable(value))
 
 
 def _finite(tick: int | None) -> int | None:
+    """Return a tick, or None for the ends of the axis, as in the columns of Spark."""
     return None if tick in (EARLIEST, INFINITY) else tick
 
 
@@ -159,10 +179,21 @@ def _comparable(value: Any) -> Any:
 
 
 def _horizon(case: Case, script: Script) -> int:
-    """Return the first tick of which the rows say nothing, also by ends that were revised later."""
-    reach = case.window.reach
-    times = [EARLIEST, *(batch.punctuation for batch in script.batches() if batch.punctuation not in (None, INFINITY))]
-    for change in (step.change for step in script.changes()):
-        ends = [change.event.end] if isinstance(change, Insertion) else [change.event.end, change.new_end]
-        times += [change.event.start + 1, *(end + reach for end in ends if end != INFINITY)]
-    return max(times)
+    """Return the first tick of which the rows say nothing: later than all punctuation, starts and ends of members.
+
+    Ends count also if they were revised later.
+    """
+    horizon = EARLIEST
+    for batch in script.batches():
+        if batch.punctuation is not None and batch.punctuation != INFINITY:
+            horizon = max(horizon, batch.punctuation)
+    for step in script.changes():
+        event = step.change.event
+        horizon = max(horizon, event.start + 1)
+        ends = [event.end]
+        if not isinstance(step.change, Insertion):
+            ends.append(step.change.new_end)
+        for end in ends:
+            if end != INFINITY:
+                horizon = max(horizon, end + case.window.reach)
+    return horizon

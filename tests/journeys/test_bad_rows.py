@@ -27,10 +27,10 @@ SCHEMA = pa.schema(
     ]
 )
 
-GOOD: tuple[object, ...] = ("insert", "a", 1, 12, 14, None, 1.0)
 BATCHES: list[list[tuple[object, ...]]] = [
     [
-        GOOD,
+        # what, key, id, from, to, new, x
+        ("insert", "a", 1, 12, 14, None, 1.0),  # as it should be
         ("insert", "a", 1, 12, 15, None, 1.0),  # it is alive
         ("insert", "a", 2, None, 15, None, 1.0),
         ("insert", "a", 3, 15, 11, None, 1.0),
@@ -54,17 +54,19 @@ BATCHES: list[list[tuple[object, ...]]] = [
 
 
 def stream_in(spark: SparkSession, folder: Path) -> EventStream:
-    """Return the events of the files in a folder."""
+    """Return the events of the files in a folder, each file a micro-batch."""
     return events(
         read_stream(spark, folder), key="key", id="id", start="from", end="to", change="what", new_end="new", buckets=2
     )
 
 
 def query(spark: SparkSession, folder: Path) -> Query:
+    """Return the number of members of each window, and the sum of `x`, which skips rows without it."""
     return stream_in(spark, folder).window(tumbling(10)).aggregate(n=module(Count), total=module(Total, "x"))
 
 
 def tables() -> list[pa.Table]:
+    """Return the rows of each micro-batch."""
     return [table_of(SCHEMA, rows) for rows in BATCHES]
 
 
@@ -74,11 +76,12 @@ def test_bad_rows_go_where_they_can_be_seen_and_the_others_are_evaluated(spark: 
     running = query(spark, folder).write(checkpoint=tmp_path / "checkpoint", available_now=True, **sinks)
     running.awaitTermination()
 
-    results = sinks["results"].rows
-    late = sinks["late_rows"].rows
-    rejected = sinks["rejected_rows"].rows
-    assert [(row["key"], row["window"]["start"], row["n"], row["total"]) for row in results] == [("a", 10, 3, 3.0)]
-    assert _ids_by_reason(rejected) == {
+    # The ids 1, 4 and 8 are left.
+    (result,) = sinks["results"].rows
+    assert (result["key"], result["window"]["start"]) == ("a", 10)
+    assert result["n"] == 3
+    assert result["total"] == 3.0
+    assert _ids_by_reason(sinks["rejected_rows"].rows) == {
         "duplicate id": [1],
         "null time": [1, 2],
         "empty lifetime": [1, 3],
@@ -87,29 +90,38 @@ def test_bad_rows_go_where_they_can_be_seen_and_the_others_are_evaluated(spark: 
         "stale revision": [1],
         "unknown event": [7],
     }
-    assert _ids_by_reason(late) == {"late": [1, 9]}
-    outcome = Outcome(counts=list(counts_of(running)))
-    assert (outcome.total("late"), outcome.total("rejected")) == (2, 10)
-    assert (outcome.total("accepted"), outcome.total("skipped:total")) == (3, 1)
-    assert "skipped:n" not in outcome.counts[0]
+    assert _ids_by_reason(sinks["late_rows"].rows) == {"late": [1, 9]}
 
-    row = next(row for row in late if json.loads(row["row"])["key"] == "b")
-    assert "7 ticks behind the watermark 12" in row["message"]
-    shown = {"key": "b", "what": "insert", "id": 1, "from": 5, "to": 15, "new": None, "x": 1.0}
-    assert json.loads(row["row"]) == shown
+    metrics = Outcome(counts=list(counts_of(running)))
+    assert metrics.total("late") == 2
+    assert metrics.total("rejected") == 10
+    assert metrics.total("accepted") == 3
+    assert metrics.total("skipped:total") == 1, "Total skips the row with a null"
+    assert "skipped:n" not in metrics.counts[0], "Count skips none"
+
+    (late_row_of_b,) = (row for row in sinks["late_rows"].rows if json.loads(row["row"])["key"] == "b")
+    assert "7 ticks behind the watermark 12" in late_row_of_b["message"]
+    columns = {"key": "b", "what": "insert", "id": 1, "from": 5, "to": 15, "new": None, "x": 1.0}
+    assert json.loads(late_row_of_b["row"]) == columns
 
 
 def test_a_static_input_says_once_how_many_of_its_rows_were_rejected_or_skipped(
     spark: SparkSession, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = [("a", 1, 4, 1.0), ("a", None, 4, 1.0), ("b", 12, 11, 1.0), ("b", 3, 9, None), ("c", 5, None, 1.0)]
+    rows = [
+        # key, since, until, km
+        ("a", 1, 4, 1.0),
+        ("a", None, 4, 1.0),  # rejected: no time
+        ("b", 12, 11, 1.0),  # rejected: it ends before it starts
+        ("b", 3, 9, None),  # skipped by Farthest, which reads `since` and `km`, and by Total, which reads `km`
+        ("c", 5, None, 1.0),
+    ]
     df = spark.createDataFrame(rows, "key string, since bigint, until bigint, km double")
-    stream = events(df, key="key", start="since", end="until", buckets=3)
-    # one reads a record, one a value
-    far = module(Farthest, "since", "km")
-    total = module(Total, "km")
-    asked = stream.window(tumbling(10)).aggregate(n=module(Count), far=far, total=total).named("rides")
-    asked.show()
+    windows = events(df, key="key", start="since", end="until", buckets=3).window(tumbling(10))
+    query = windows.aggregate(n=module(Count), far=module(Farthest, "since", "km"), total=module(Total, "km"))
+
+    query.named("rides").show()
+
     assert caplog.messages == [
         "rides: 2 of 5 rows of the static input were rejected: 1 empty lifetime, 1 null time\n"
         "  the query's rejected_rows() returns them, each with its reason",
@@ -118,48 +130,70 @@ def test_a_static_input_says_once_how_many_of_its_rows_were_rejected_or_skipped(
         "to leave them out for all, without a warning: .where('since IS NOT NULL AND km IS NOT NULL')",
     ]
     assert "{0, 10}" in capsys.readouterr().out
+
     caplog.clear()
-    assert asked.rejected_rows().count() == 2
-    assert caplog.messages == []
+    assert query.rejected_rows().count() == 2
+    assert caplog.messages == [], "who asks for the rejected rows is not warned of them"
 
 
 def _ids_by_reason(rows: list[dict[str, Any]]) -> dict[str, list[int | None]]:
-    rows_by_name: dict[str, list[int | None]] = {}
+    """Return the sorted ids of rows that were set aside, by the reason."""
+    ids_by_reason: dict[str, list[int | None]] = {}
     for row in rows:
-        rows_by_name.setdefault(row["reason"], []).append(json.loads(row["row"])["id"])
-    return {reason: sorted(ids, key=lambda id: id or 0) for reason, ids in rows_by_name.items()}
+        ids_by_reason.setdefault(row["reason"], []).append(json.loads(row["row"])["id"])
+    for ids in ids_by_reason.values():
+        ids.sort(key=lambda id: id or 0)
+    return ids_by_reason
+
+
+def query_with_a_limit(spark: SparkSession, folder: Path, most_held: int, when_full: str = "shed") -> Query:
+    """Return the counts of a query of which no key holds more than some events."""
+    limited = stream_in(spark, folder).shedding(most_held=most_held, when_full=when_full)
+    return limited.window(tumbling(50)).aggregate(n=module(Count))
 
 
 def test_rows_that_a_key_has_no_room_for_go_to_the_late_rows_and_are_counted_apart(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    rows_of_a = [("insert", "a", number, 20 + number, 40, None, 1.0) for number in (4, 1, 3, 2)]
+    # Four events of "a" in one micro-batch, of which the two that start first are taken; in the next one, of `BATCHES`,
+    # comes another of "a", and one of "b", for which there is room.
+    rows_of_a = [("insert", "a", id, 20 + id, 40, None, 1.0) for id in (4, 1, 3, 2)]
     first_batch = table_of(SCHEMA, [*rows_of_a, ("insert", "b", 1, 21, 40, None, 1.0)])
     folder = write_batches(tmp_path / "stream", [first_batch, *tables()[1:]])
+    results = MemorySink()
+    late_rows = MemorySink()
 
-    def limited_query(most_held: int, when_full: str = "shed") -> Query:
-        limited = stream_in(spark, folder).shedding(most_held=most_held, when_full=when_full)
-        return limited.window(tumbling(50)).aggregate(n=module(Count))
-
-    results: list[dict[str, Any]] = []
-    late: list[dict[str, Any]] = []
-    running = limited_query(2).write(
-        results=lambda rows, _: results.extend(row.asDict() for row in rows.collect()),
-        late_rows=lambda rows, _: late.extend(row.asDict() for row in rows.collect()),
-        checkpoint=tmp_path / "checkpoint",
-        available_now=True,
+    running = query_with_a_limit(spark, folder, most_held=2).write(
+        results=results, late_rows=late_rows, checkpoint=tmp_path / "checkpoint", available_now=True
     )
     running.awaitTermination()
-    assert {row["key"]: row["n"] for row in results} == {"a": 2, "b": 2}
+
+    assert {row["key"]: row["n"] for row in results.rows} == {"a": 2, "b": 2}
+    assert _ids_by_reason(late_rows.rows) == {"shed": [3, 4, 8]}
+    assert {row["late_by"] for row in late_rows.rows} == {None}
     metrics = [batch_metrics(progress)["muntin"] for progress in running.recentProgress]
     assert sum(batch.shed or 0 for batch in metrics) == 3
     assert sum(batch.late or 0 for batch in metrics) == 0
     assert sum(batch.accepted or 0 for batch in metrics) == 4
-    assert _ids_by_reason(late) == {"shed": [3, 4, 8]}
-    assert {row["late_by"] for row in late} == {None}
-    limited_query(3).check(tmp_path / "checkpoint")
-    assert "a key that holds 2 events takes no new ones" in limited_query(2).plan_text()
-    assert "a key that holds 2 events fails the micro-batch" in limited_query(2, when_full="fail").plan_text()
-    static = events(spark.createDataFrame([("a", at) for at in range(9)], "key string, at long"), key="key", at="at")
-    counted = static.shedding(most_held=1).window(tumbling(50)).aggregate(n=module(Count))
-    assert [row["n"] for row in counted.results().collect()] == [9]
+
+    # A query with another limit goes on from the same checkpoint.
+    query_with_a_limit(spark, folder, most_held=3).check(tmp_path / "checkpoint")
+
+
+def test_the_plan_says_what_becomes_of_rows_that_a_key_has_no_room_for(spark: SparkSession, tmp_path: Path) -> None:
+    folder = write_batches(tmp_path / "stream", tables())
+
+    shedding = query_with_a_limit(spark, folder, most_held=2)
+    failing = query_with_a_limit(spark, folder, most_held=2, when_full="fail")
+
+    assert "a key that holds 2 events takes no new ones" in shedding.plan_text()
+    assert "a key that holds 2 events fails the micro-batch" in failing.plan_text()
+
+
+def test_a_key_of_a_table_has_room_for_all_its_rows(spark: SparkSession) -> None:
+    table = spark.createDataFrame([("a", at) for at in range(9)], "key string, at long")
+    limited = events(table, key="key", at="at").shedding(most_held=1)
+
+    counts = limited.window(tumbling(50)).aggregate(n=module(Count)).results()
+
+    assert [row["n"] for row in counts.collect()] == [9]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from pyspark.sql import SparkSession
 
 from muntin import snapshot, tumbling
 from muntin_engine import events, module
+from muntin_engine.testing.streaming.job_on_spark import setting
+from tests.journeys.running import MemorySink
 
-# the hour before 02:00 UTC is shown twice in Berlin: at half past two in summer time, and again in winter time
+# The hour before 01:00 UTC and the hour after it look the same on a clock in Berlin, where summer time ends then.
+# Columns: change, id, at, start, end
 ROWS = """
     ('insert', double('NaN'), timestamp'2024-10-27 00:30:00Z', 1, 9),
     ('insert', double('NaN'), timestamp'2024-10-27 01:30:00Z', 1, 9),
@@ -21,33 +24,49 @@ ROWS = """
 """
 
 
+class Id(NamedTuple):
+    """How the id of an event is computed from `ROWS`.
+
+    Attributes:
+        expression: The expression of SQL, over the columns `id` and `at`.
+        refused: The ids of the rows that repeat one.
+    """
+
+    expression: str
+    refused: list[Any]
+
+
+IDS = {
+    "a float": Id("id", refused=["NaN", "NaN"]),
+    "a float and an instant": Id(
+        "named_struct('at', at, 'ids', array(id))", refused=[{"at": "2024-10-27T01:30:00+00:00", "ids": ["NaN"]}]
+    ),
+}
+
+
 @pytest.mark.cases(1)
-@pytest.mark.parametrize(("id", "distinct"), [("id", 2), ("named_struct('at', at, 'ids', array(id))", 3)])
+@pytest.mark.parametrize("id", IDS.values(), ids=IDS)
 @pytest.mark.parametrize("emit", ["final", "eager"])
-def test_an_id_counts_once(id: str, distinct: int, emit: str, spark: SparkSession, tmp_path: Path) -> None:
-    zone = spark.conf.get("spark.sql.session.timeZone")
-    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
-    try:
-        rows = spark.sql(f"SELECT change, {id} AS id, start, end FROM VALUES {ROWS} AS t (change, id, at, start, end)")
+def test_a_row_with_an_id_that_came_before_is_refused(id: Id, emit: str, spark: SparkSession, tmp_path: Path) -> None:
+    with setting(spark, "spark.sql.session.timeZone", "Europe/Berlin"):
+        rows = spark.sql(
+            f"SELECT change, {id.expression} AS id, start, end FROM VALUES {ROWS} AS t (change, id, at, start, end)"
+        )
         rows.coalesce(1).write.parquet(str(tmp_path / "rows"))
         stream = spark.readStream.schema(rows.schema).parquet(str(tmp_path / "rows"))
-        rows_found: list[dict[str, Any]] = []
-        refused: list[dict[str, Any]] = []
         named = events(stream, id="id", start="start", end="end", change="change")
         for window in (tumbling(10), snapshot()):
-            rows_found.clear()
-            refused.clear()
+            results = MemorySink()
+            rejected_rows = MemorySink()
             query = named.window(window, emit=emit).aggregate(n=module("stats.count"))
             query.write(
                 checkpoint=tmp_path / f"{window}",
-                results=lambda df, number: rows_found.extend(row.asDict(recursive=True) for row in df.collect()),
-                rejected_rows=lambda df, number: refused.extend(row.asDict() for row in df.collect()),
+                results=results,
+                rejected_rows=rejected_rows,
                 available_now=True,
                 on_end="close",
             ).awaitTermination()
-            assert [row["n"] for row in rows_found] == [distinct]
-            assert [row["reason"] for row in refused] == ["duplicate id"] * (4 - distinct)
-            ids = [json.loads(row["row"])["id"] for row in refused]
-            assert ids == [{"at": "2024-10-27T01:30:00+00:00", "ids": ["NaN"]}] if distinct == 3 else ["NaN"] * 2
-    finally:
-        spark.conf.set("spark.sql.session.timeZone", str(zone))
+
+            assert [row["n"] for row in results.rows] == [4 - len(id.refused)]
+            assert [row["reason"] for row in rejected_rows.rows] == ["duplicate id"] * len(id.refused)
+            assert [json.loads(row["row"])["id"] for row in rejected_rows.rows] == id.refused

@@ -65,11 +65,19 @@ class Locked(Aggregate[int, int]):
         return len(payloads)
 
 
-def numbers(spark: SparkSession) -> DataFrame:
+def rows_with_a_seven(spark: SparkSession) -> DataFrame:
+    """Return a table whose key "a" has a seven, which the modules here do not bear, in its first window."""
     return spark.createDataFrame([("a", 1, 3), ("a", 2, 7), ("b", 3, 4)], "key string, at bigint, payload bigint")
 
 
 def query(df: DataFrame, cls: type[Module], delay: int | None = None) -> Query:
+    """Return a query that runs a module on the payloads of each key and ten ticks.
+
+    Args:
+        df: The rows.
+        cls: The module.
+        delay: The delay of the watermark; None for a table.
+    """
     stream = events(df, key="key", at="at", watermark=delay, buckets=2)
     return stream.window(tumbling(10)).aggregate(out=module(cls, "payload"))
 
@@ -85,6 +93,8 @@ def test_an_exception_inside_a_module_stops_the_query_and_is_shown_as_its_own(
     )
     with pytest.raises(StreamingQueryException) as failure:
         running.awaitTermination()
+
+    # The error that is raised, and the one that the query of Spark keeps.
     for error in (failure.value, running.exception()):
         cause, details, *_ = str(error).split("\n\n")
         assert cause == (
@@ -93,9 +103,10 @@ def test_an_exception_inside_a_module_stops_the_query_and_is_shown_as_its_own(
             "  the module's own traceback is below; test it alone with muntin.testing"
         )
         assert details.endswith("ZeroDivisionError: seven is not liked here")
-        assert len(str(error)) < 1800
-    message = root_cause(failure.value)
+        assert len(str(error)) < 1800, "without what Spark has to say of its own frames"
 
+    # What a user finds who looks for the cause.
+    message = root_cause(failure.value)
     assert "ZeroDivisionError: seven is not liked here" in message
     assert "in checked" in message  # the module's own frame
     assert "show.picky 3.1.0 failed in compute_result" in message
@@ -106,27 +117,30 @@ def test_an_exception_inside_a_module_stops_the_query_and_is_shown_as_its_own(
 
 def test_show_raises_an_error_that_begins_with_the_one_of_the_module(spark: SparkSession) -> None:
     with pytest.raises(PythonException) as failure:
-        query(numbers(spark), Picky).show()
+        query(rows_with_a_seven(spark), Picky).show()
+
     assert str(failure.value).startswith("show.picky 3.1.0 failed in compute_result: ZeroDivisionError: seven is not")
     assert "in checked" in root_cause(failure.value)
 
 
 @pytest.mark.parametrize(
-    ("cls", "message", "frames"),
+    ("cls", "message", "last_frame"),
     [
         (Picky, "show.picky 3.1.0 failed in compute_result: ZeroDivisionError: seven is not liked here", ["checked"]),
         (Liar, "show.liar 1.0.0 returned a value that is not what it declares: 'out' is 'many' of type str", []),
     ],
+    ids=["an exception, with the module's frames", "a wrong value, without frames"],
 )
 def test_an_error_over_a_table_begins_with_key_and_window_and_comes_once(
-    spark: SparkSession, cls: type[Module], message: str, frames: list[str]
+    spark: SparkSession, cls: type[Module], message: str, last_frame: list[str]
 ) -> None:
-    """In a stream it is 31 lines; Spark makes 109 of it, and a warning that repeats them."""
+    """Spark alone makes 109 lines of it, and a warning that repeats them."""
     with warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always")
-        results = query(numbers(spark), cls).results()
+        results = query(rows_with_a_seven(spark), cls).results()
         with pytest.raises(PythonException) as failure:
             results.toPandas()
+
     assert not caught_warnings
     text = str(failure.value)
     line_of_spark, line_of_module, *lines = text.splitlines()
@@ -135,14 +149,16 @@ def test_an_error_over_a_table_begins_with_key_and_window_and_comes_once(
     assert re.fullmatch(r"  key: \('[ab]',\)", lines[0])
     assert lines[1] == "  window: [0, 10)"
     assert text.count(message) == 1
-    assert re.findall(r"line \d+, in (\w+)", text)[-1:] == frames
-    assert "muntin_engine" not in text
-    assert len("".join(traceback.format_exception(failure.value)).splitlines()) < 45
+    assert re.findall(r"line \d+, in (\w+)", text)[-1:] == last_frame
+    assert "muntin_engine" not in text, "the frames of the engine are left out"
+    lines_on_screen = "".join(traceback.format_exception(failure.value)).splitlines()
+    assert len(lines_on_screen) < 45
 
 
 def test_calls_that_need_the_end_of_a_stream_say_that_results_are_written(spark: SparkSession, tmp_path: Path) -> None:
     stream = stream_of(spark, tmp_path / "stream", [pa.table({"key": ["a"], "at": [1], "payload": [3]})])
     stream_query = query(stream, Count, delay=0)
+
     for output in (stream_query.results(), stream_query.rejected_rows()):
         for action in ("collect", "count", "show", "toPandas"):
             with pytest.raises(
@@ -151,15 +167,22 @@ def test_calls_that_need_the_end_of_a_stream_say_that_results_are_written(spark:
                 getattr(output, action)()
     with pytest.raises(AttributeError, match=r"no attribute 'toPandas'\n  the input is a stream(.|\n)*query.write"):
         stream_query.toPandas()  # type: ignore[attr-defined]  # on purpose
+
+
+def test_results_of_a_stream_are_written_with_a_checkpoint_and_those_of_a_table_are_not_written(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    stream = stream_of(spark, tmp_path / "stream", [pa.table({"key": ["a"], "at": [1], "payload": [3]})])
+
     with pytest.raises(QueryError, match=r"write\(\) needs a checkpoint(.|\n)*writes no result twice"):
-        stream_query.write(results=tmp_path / "results")
+        query(stream, Count, delay=0).write(results=tmp_path / "results")
     with pytest.raises(QueryError, match="the input is static"):
-        query(numbers(spark), Count).write(results=tmp_path / "results")
+        query(rows_with_a_seven(spark), Count).write(results=tmp_path / "results")
 
 
 def test_a_value_that_is_not_of_the_declared_type_is_named_with_its_module(spark: SparkSession) -> None:
     with pytest.raises(PySparkException) as failure:
-        query(numbers(spark), Liar).results().collect()
+        query(rows_with_a_seven(spark), Liar).results().collect()
     message = root_cause(failure.value)
 
     assert "show.liar 1.0.0 returned a value that is not what it declares" in message
@@ -168,7 +191,7 @@ def test_a_value_that_is_not_of_the_declared_type_is_named_with_its_module(spark
 
 def test_a_module_that_cannot_travel_is_refused_when_the_query_is_built(spark: SparkSession) -> None:
     with pytest.raises(ShippingError, match=r"cannot travel to the workers(.|\n)*show\.locked 1\.0\.0"):
-        query(numbers(spark), Locked).results()
+        query(rows_with_a_seven(spark), Locked).results()
 
 
 def test_a_module_whose_package_only_the_driver_has_is_one_clear_error(
@@ -187,9 +210,10 @@ def test_a_module_whose_package_only_the_driver_has_is_one_clear_error(
 
     try:
         with pytest.raises(WorkerEnvironmentError, match=r"only-here is missing(.|\n)*ship\(spark, 'only-here'\)"):
-            query(numbers(spark), only_here.Far).results()
+            query(rows_with_a_seven(spark), only_here.Far).results()
+        # without the check before the query runs, the worker says it
         with setting(spark, "spark.muntin.preflight", "false"), pytest.raises(PySparkException) as failure:
-            query(numbers(spark), only_here.Far).results().collect()
+            query(rows_with_a_seven(spark), only_here.Far).results().collect()
     finally:
         del sys.modules["only_here"]
 
@@ -209,7 +233,7 @@ def test_a_session_whose_state_store_will_not_do_is_refused_with_the_line_that_m
         query(stream, Count, delay=0).results()
 
 
-def test_a_stream_that_never_says_how_complete_it_is_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_stream_without_a_delay_or_punctuation_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     stream = stream_of(spark, tmp_path / "stream", [pa.table({"key": ["a"], "at": [1], "payload": [3]})])
 
     with pytest.raises(QueryError, match=r"never says how complete it is(.|\n)*withWatermark\(\) of the input is not"):
@@ -220,6 +244,8 @@ def test_a_stream_that_never_says_how_complete_it_is_is_refused(spark: SparkSess
 
 
 class Exits(Aggregate[int, int]):
+    """Ends the process of its worker at once."""
+
     name, version = "show.exits", "1.0.0"
 
     def compute_result(self, payloads: Sequence[int]) -> int:
@@ -227,6 +253,8 @@ class Exits(Aggregate[int, int]):
 
 
 class Leaves(Aggregate[int, int]):
+    """Raises `SystemExit`."""
+
     name, version = "show.leaves", "1.0.0"
 
     def compute_result(self, payloads: Sequence[int]) -> int:
@@ -234,6 +262,8 @@ class Leaves(Aggregate[int, int]):
 
 
 class Hangs(Aggregate[int, int]):
+    """Never comes back."""
+
     name, version = "show.hangs", "1.0.0"
 
     def compute_result(self, payloads: Sequence[int]) -> int:
@@ -242,21 +272,30 @@ class Hangs(Aggregate[int, int]):
         return 1
 
 
-def numbers_of_dying_workers(spark: SparkSession) -> DataFrame:
+def rows_with_a_late_seven(spark: SparkSession) -> DataFrame:
+    """Return a table whose key "b" has a seven in its second window, [20, 30)."""
     return spark.createDataFrame([("a", 1, 3), ("b", 22, 7), ("b", 3, 4)], "key string, at bigint, payload bigint")
 
 
-PLACE = "key: ('b',)\n  window: [20, 30)"
+def stream_with_a_late_seven(spark: SparkSession, folder: Path) -> DataFrame:
+    """Return a stream of these rows, and one at 50 that closes their windows."""
+    batch = pa.table({"key": ["a", "b", "b", "a"], "at": [1, 22, 3, 50], "payload": [3, 7, 4, 5]})
+    return stream_of(spark, folder, [batch])
+
+
+PLACE_OF_THE_SEVEN = "key: ('b',)\n  window: [20, 30)"
+"""How errors say where the module failed."""
 
 
 def test_a_module_that_ends_its_worker_is_named_with_key_and_window(spark: SparkSession, tmp_path: Path) -> None:
-    batch = pa.table({"key": ["a", "b", "b", "a"], "at": [1, 22, 3, 50], "payload": [3, 7, 4, 5]})
-    stream = stream_of(spark, tmp_path / "stream", [batch])
+    stream = stream_with_a_late_seven(spark, tmp_path / "stream")
+
     with pytest.raises(PySparkException) as failure:
         run(query(stream, Exits, delay=0).results(), tmp_path / "checkpoint")
+
     message = root_cause(failure.value)
     assert "died while or after show.exits 1.0.0 ran" in message
-    assert PLACE in message
+    assert PLACE_OF_THE_SEVEN in message
 
 
 class Breaks(Aggregate[int, int]):
@@ -282,22 +321,25 @@ class Breaks(Aggregate[int, int]):
         ("struct", r"(.|\n)*ModuleContractError: show.breaks 1.0.0 replaced or removed struct.pack, struct.unpack"),
     ],
 )
-def test_a_module_that_takes_from_its_worker_what_it_answers_with_is_named(
+def test_a_module_that_breaks_the_means_by_which_its_worker_answers_is_named(
     spark: SparkSession, part: str, message: str
 ) -> None:
-    stream = events(numbers_of_dying_workers(spark), key="key", at="at", buckets=1)
+    stream = events(rows_with_a_late_seven(spark), key="key", at="at", buckets=1)
     query = stream.window(tumbling(10)).aggregate(out=module(Breaks, "payload", part=part))
+
     with pytest.raises((PySparkException, Py4JError)) as failure:
         query.results().collect()
-    assert re.match(rf"{message}.*\n  {re.escape(PLACE)}", root_cause(failure.value))
+
+    assert re.match(rf"{message}.*\n  {re.escape(PLACE_OF_THE_SEVEN)}", root_cause(failure.value))
 
 
 def test_a_module_that_exits_is_an_error_like_any_other(spark: SparkSession) -> None:
     with pytest.raises(PySparkException) as failure:
-        query(numbers_of_dying_workers(spark), Leaves).results().collect()
+        query(rows_with_a_late_seven(spark), Leaves).results().collect()
+
     message = root_cause(failure.value)
     assert "show.leaves 1.0.0 failed in compute_result: SystemExit: that is all" in message
-    assert PLACE in message
+    assert PLACE_OF_THE_SEVEN in message
 
 
 @contextmanager
@@ -312,20 +354,23 @@ def worker_setting(spark: SparkSession, name: str, value: str) -> Iterator[None]
 
 
 def test_a_module_that_hangs_is_named_where_spark_ends_its_worker(spark: SparkSession, tmp_path: Path) -> None:
-    batch = pa.table({"key": ["a", "b", "b", "a"], "at": [1, 22, 3, 50], "payload": [3, 7, 4, 5]})
-    stream = stream_of(spark, tmp_path / "stream", [batch])
-    limit = worker_setting(spark, "spark.python.worker.idleTimeoutSeconds", "3")
-    ends = worker_setting(spark, "spark.python.worker.killOnIdleTimeout", "true")
-    with limit, ends, pytest.raises(PySparkException) as failure:
+    stream = stream_with_a_late_seven(spark, tmp_path / "stream")
+    time_limit = worker_setting(spark, "spark.python.worker.idleTimeoutSeconds", "3")
+    kill_after_it = worker_setting(spark, "spark.python.worker.killOnIdleTimeout", "true")
+
+    with time_limit, kill_after_it, pytest.raises(PySparkException) as failure:
         run(query(stream, Hangs, delay=0).results(), tmp_path / "checkpoint")
+
     message = root_cause(failure.value)
     assert "died while or after show.hangs 1.0.0 ran" in message
-    assert PLACE in message
+    assert PLACE_OF_THE_SEVEN in message
     assert "terminated due to idle timeout (timeout: 3 seconds)" in message
     assert "nothing is lost: mend the module, or allow more time" in message
 
 
 class Crashes(Aggregate[int, int]):
+    """Reads memory that is not its own, as faulty compiled code does."""
+
     name, version = "show.crashes", "1.0.0"
 
     def compute_result(self, payloads: Sequence[int]) -> int:
@@ -336,21 +381,21 @@ class Crashes(Aggregate[int, int]):
 
 
 def test_compiled_code_that_crashes_is_named_with_the_module_s_own_lines(spark: SparkSession, tmp_path: Path) -> None:
-    batch = pa.table({"key": ["a", "b", "b", "a"], "at": [1, 22, 3, 50], "payload": [3, 7, 4, 5]})
-    stream = stream_of(spark, tmp_path / "stream", [batch])
+    stream = stream_with_a_late_seven(spark, tmp_path / "stream")
+
     with pytest.raises(PySparkException) as failure:
         run(query(stream, Crashes, delay=0).results(), tmp_path / "checkpoint")
+
     message = root_cause(failure.value)
-    assert re.match(
-        rf"a worker \(process \d+\) died while or after show.crashes 1.0.0 ran\n  {re.escape(PLACE)}", message
-    )
+    death = r"a worker \(process \d+\) died while or after show.crashes 1.0.0 ran"
+    assert re.match(rf"{death}\n  {re.escape(PLACE_OF_THE_SEVEN)}", message)
     assert "Segmentation fault" in message
     assert "in read_address" in message
 
 
-def test_a_setting_that_cannot_be_read_is_refused(spark: SparkSession) -> None:
+def test_a_setting_whose_text_is_no_size_is_refused(spark: SparkSession) -> None:
     with (
         setting(spark, "spark.muntin.cache.bytes", "much"),
         pytest.raises(SetupError, match=r"cache\.bytes is 'much'(.|\n)*such as 2"),
     ):
-        query(numbers_of_dying_workers(spark), Exits).results()
+        query(rows_with_a_late_seven(spark), Exits).results()

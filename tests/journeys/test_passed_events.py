@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from muntin import tumbling
 from muntin.errors import PolicyError, QueryError
 from muntin.policies import correct
-from muntin_engine import Recording, events, module, query_from_dict, read_state, union
+from muntin_engine import EventStream, Recording, events, module, query_from_dict, read_state, union
 from muntin_engine.recording.story import Fate
 from tests.journeys.running import read_stream, write_batches
 
@@ -25,18 +25,18 @@ CHANGES = pa.schema(
 
 
 def rides(*rows: tuple[str, int, float]) -> pa.Table:
+    """Return a micro-batch of rides, each given as station, leaves and km."""
     return pa.Table.from_pylist([dict(zip(RIDES.names, row, strict=True)) for row in rows], RIDES)
 
 
 def changes(*rows: dict[str, object]) -> pa.Table:
+    """Return a micro-batch of changes of rides of one station."""
     return pa.Table.from_pylist([{"station": "north", **row} for row in rows], CHANGES)
 
 
 def test_a_table_gives_the_events_that_meet_a_condition_with_their_new_lifetimes(spark: SparkSession) -> None:
-    r"""
-    leaves      1 (25 km)   2 (3 km)   4 (21 km)
-    lifetime   [1, 4)                 [4, 7)
-    """
+    # leaves      1 (25 km)   2 (3 km)   4 (21 km)
+    # lifetime   [1, 4)                 [4, 7)
     table = spark.createDataFrame(
         [("north", 1, 25.0), ("north", 2, 3.0), ("south", 4, 21.0)], "station string, leaves long, km double"
     )
@@ -50,10 +50,9 @@ def test_a_table_gives_the_events_that_meet_a_condition_with_their_new_lifetimes
 
 @pytest.mark.nightly
 def test_a_stream_with_a_watermark_writes_each_event_once_over_a_restart(spark: SparkSession, tmp_path: Path) -> None:
-    r"""
-    leaves   8, 9 | 1 is late by the watermark 9 - 5 = 4, 6 is not
-    """
-    folder = write_batches(tmp_path / "in", [rides(("north", 8, 30.0), ("north", 9, 2.0)), rides()])
+    # leaves   8, 9 | 1 is late by the watermark 9 - 5 = 4, 6 is not
+    first_batches = [rides(("north", 8, 30.0), ("north", 9, 2.0)), rides()]
+    folder = write_batches(tmp_path / "in", first_batches)
     stream = events(read_stream(spark, folder), key="station", at="leaves", watermark=5, buckets=2)
     query = stream.where("km > 20").to_query()
     outputs = {name: str(tmp_path / name) for name in ("results", "late_rows")}
@@ -62,19 +61,21 @@ def test_a_stream_with_a_watermark_writes_each_event_once_over_a_restart(spark: 
         query.write(checkpoint=tmp_path / "checkpoint", available_now=True, **outputs).awaitTermination()
 
     run()
-    write_batches(
-        folder, [rides(("north", 8, 30.0), ("north", 9, 2.0)), rides(), rides(("south", 1, 40.0), ("south", 6, 50.0))]
-    )
+    write_batches(folder, [*first_batches, rides(("south", 1, 40.0), ("south", 6, 50.0))])
     run()
+
     rows = [(row.station, row.lifetime.start, row.km) for row in spark.read.parquet(outputs["results"]).collect()]
     assert sorted(rows) == [("north", 8, 30.0), ("south", 6, 50.0)]
-    (late,) = spark.read.parquet(outputs["late_rows"]).collect()
-    assert late.late_by == 3
+    (late_row,) = spark.read.parquet(outputs["late_rows"]).collect()
+    assert late_row.late_by == 3
 
 
-def test_a_stream_without_a_watermark_passes_in_one_stage(spark: SparkSession, tmp_path: Path) -> None:
+def test_events_of_a_stream_without_a_watermark_pass_without_state_in_any_order(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     folder = write_batches(tmp_path / "in", [rides(("north", 8, 30.0)), rides(("north", 1, 40.0), ("north", 2, 5.0))])
     stream = events(read_stream(spark, folder), key="station", at="leaves").where("km > 20")
+
     assert "evaluator   stateless" in stream.to_query().plan_text()
     stream.write(
         checkpoint=tmp_path / "checkpoint", results=tmp_path / "results", available_now=True
@@ -83,7 +84,10 @@ def test_a_stream_without_a_watermark_passes_in_one_stage(spark: SparkSession, t
     assert sorted(rows) == [("north", 1), ("north", 8)]
 
 
-REVISED = [
+# The lifetime of each ride   a   [1, ...   then it ends at 4
+#                             b   [2, 5)    then it is retracted
+#                             c   [2, 5)    of 1 km, then it is retracted
+REVISED_RIDES = [
     changes(
         {"does": "insert", "ride": "a", "start": 1, "km": 30.0},
         {"does": "insert", "ride": "b", "start": 2, "end": 5, "km": 40.0},
@@ -96,30 +100,43 @@ REVISED = [
     ),
     changes({"does": "punctuate", "start": 9}),
 ]
-ROLES = {"key": "station", "id": "ride", "start": "start", "end": "end", "change": "does", "new_end": "new_end"}
+
+
+def long_rides(stream: DataFrame) -> EventStream:
+    """Return the rides of more than 20 km as they are revised, which are a and b."""
+    rides = events(
+        stream,
+        key="station",
+        id="ride",
+        start="start",
+        end="end",
+        change="does",
+        new_end="new_end",
+        buckets=2,
+    )
+    return rides.where("km > 20")
 
 
 def test_eager_results_revise_and_retract_events_and_final_ones_wait(spark: SparkSession, tmp_path: Path) -> None:
-    r"""
-    a   [1, ...   then ends at 4
-    b   [2, 5)    then is retracted; c does not meet the condition, and neither does its retraction count
-    """
-    folder = write_batches(tmp_path / "in", REVISED)
-    stream = events(read_stream(spark, folder), buckets=2, **ROLES).where("km > 20")  # type: ignore[arg-type]
+    stream = long_rides(read_stream(spark, write_batches(tmp_path / "in", REVISED_RIDES)))
+
     for emit in ("eager", "final"):
         query = stream.to_query(emit=emit)
         query.write(
             checkpoint=tmp_path / f"{emit} checkpoint", results=tmp_path / emit, available_now=True
         ).awaitTermination()
-    eager = spark.read.parquet(str(tmp_path / "eager")).orderBy(F.col("change") != "insert", "ride").collect()
-    assert [(row.change, row.ride, row.lifetime.start, row.lifetime.end, row.new_end) for row in eager] == [
+
+    insertions_first = (F.col("change") != "insert", F.col("ride"))
+    eager_rows = spark.read.parquet(str(tmp_path / "eager")).orderBy(*insertions_first).collect()
+    assert [(row.change, row.ride, row.lifetime.start, row.lifetime.end, row.new_end) for row in eager_rows] == [
+        # change, ride, start, end, new end
         ("insert", "a", 1, None, None),
         ("insert", "b", 2, 5, None),
         ("revise", "a", 1, None, 4),
         ("retract", "b", 2, 5, None),
     ]
-    (final,) = spark.read.parquet(str(tmp_path / "final")).drop("batch").collect()
-    assert final.asDict(recursive=True) == {
+    (final_row,) = spark.read.parquet(str(tmp_path / "final")).drop("batch").collect()
+    assert final_row.asDict(recursive=True) == {
         "station": "north",
         "lifetime": {"start": 1, "end": 4},
         "ride": "a",
@@ -128,11 +145,8 @@ def test_eager_results_revise_and_retract_events_and_final_ones_wait(spark: Spar
 
 
 @pytest.mark.nightly
-def test_the_state_of_events_that_may_change_can_be_read_and_a_recording_tells_their_rows(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    folder = write_batches(tmp_path / "in", REVISED[:1])
-    stream = events(read_stream(spark, folder), buckets=2, **ROLES).where("km > 20")  # type: ignore[arg-type]
+def test_a_recording_of_events_leads_from_each_to_its_row(spark: SparkSession, tmp_path: Path) -> None:
+    stream = long_rides(read_stream(spark, write_batches(tmp_path / "in", REVISED_RIDES[:1])))
     stream.write(
         checkpoint=tmp_path / "checkpoint",
         results=tmp_path / "results",
@@ -140,43 +154,65 @@ def test_the_state_of_events_that_may_change_can_be_read_and_a_recording_tells_t
         available_now=True,
         on_end="close",
     ).awaitTermination()
+
     story = Recording(tmp_path / "recording").story()
     members_by_ride = {change.values["ride"]: list(change.members) for change in story.changes}
     assert members_by_ride == {"a": [story.rows[0].number], "b": [story.rows[1].number]}
     assert [row.fate for row in story.rows[:3]] == [Fate.COUNTED, Fate.COUNTED, Fate.FILTERED]
-    stream.write(checkpoint=tmp_path / "open", results=tmp_path / "others", available_now=True).awaitTermination()
-    held = read_state(spark, tmp_path / "open").collect()
-    assert sorted((row.kind, row.start) for row in held) == [("event", 1), ("event", 2), ("filtered", 2)]
+
+
+@pytest.mark.nightly
+def test_the_state_of_events_that_may_change_can_be_read(spark: SparkSession, tmp_path: Path) -> None:
+    stream = long_rides(read_stream(spark, write_batches(tmp_path / "in", REVISED_RIDES[:1])))
+    stream.write(
+        checkpoint=tmp_path / "checkpoint", results=tmp_path / "results", available_now=True
+    ).awaitTermination()
+
+    state = read_state(spark, tmp_path / "checkpoint").collect()
+
+    # rides a and b, and c, which is known as left out
+    assert sorted((row.kind, row.start) for row in state) == [("event", 1), ("event", 2), ("filtered", 2)]
 
 
 def test_results_of_a_query_are_filtered_and_passed_on(spark: SparkSession) -> None:
     table = spark.createDataFrame(
         [("north", at, 1.0) for at in (1, 2, 3, 11)], "station string, leaves long, km double"
     )
-    counted = events(table, key="station", at="leaves").window(tumbling(10)).aggregate(n=module("stats.count"))
-    (row,) = counted.as_events().where("n > 1").to_query().results().collect()
+    counts = events(table, key="station", at="leaves").window(tumbling(10)).aggregate(n=module("stats.count"))
+
+    (row,) = counts.as_events().where("n > 1").to_query().results().collect()
+
     assert row.asDict(recursive=True) == {"station": "north", "lifetime": {"start": 0, "end": 10}, "n": 3}
 
 
 def test_events_of_a_union_are_passed_on_together(spark: SparkSession) -> None:
     table = spark.createDataFrame([("north", 1, 1.0), ("south", 2, 2.0)], "station string, leaves long, km double")
     rides = events(table, key="station", at="leaves")
+
     united = union(first=rides, second=rides.shift(10))
-    passed = sorted((row.station, row.lifetime.start, row.km) for row in united.results().collect())
-    assert passed == [("north", 1, 1.0), ("north", 11, 1.0), ("south", 2, 2.0), ("south", 12, 2.0)]
+
+    rows = sorted((row.station, row.lifetime.start, row.km) for row in united.results().collect())
+    assert rows == [("north", 1, 1.0), ("north", 11, 1.0), ("south", 2, 2.0), ("south", 12, 2.0)]
 
 
 def test_a_column_that_a_time_is_computed_from_stays(spark: SparkSession) -> None:
     table = spark.sql("SELECT 'north' AS station, 7 AS minute, 1.5D AS km")
+
     (row,) = events(table, key=F.upper("station"), at=F.col("minute") * 60).results().collect()
-    assert (row.lifetime.start, row.minute, row.station, row.km) == (420, 7, "north", 1.5)
+
+    assert row.lifetime.start == 7 * 60
+    assert row.minute == 7
+    assert row.station == "north"
+    assert row.km == 1.5
 
 
-def test_it_is_written_as_data_and_read_again(spark: SparkSession) -> None:
+def test_a_query_without_windows_is_written_as_data_and_read_again(spark: SparkSession) -> None:
     table = spark.sql("SELECT 'north' AS station, 7 AS leaves, 30.0D AS km")
     query = events(table, key="station", at="leaves").where("km > 20").to_query(emit="eager")
-    again = query_from_dict(query.to_dict(rides=table), {"rides": table})
-    assert again.plan == query.plan
+
+    query_from_data = query_from_dict(query.to_dict(rides=table), {"rides": table})
+
+    assert query_from_data.plan == query.plan
     with pytest.raises(QueryError, match="no text in SQL"):
         query.to_sql()
 
@@ -197,6 +233,6 @@ def test_what_events_without_windows_cannot_do_is_refused_with_what_to_write(spa
 
 def test_a_stream_of_events_that_is_written_needs_a_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
     folder = write_batches(tmp_path / "in", [rides()])
-    passed = events(read_stream(spark, folder), key="station", at="leaves")
+    stream = events(read_stream(spark, folder), key="station", at="leaves")
     with pytest.raises(QueryError, match=r"write\(\) needs a checkpoint"):
-        passed.write(results=str(tmp_path / "results"))
+        stream.write(results=str(tmp_path / "results"))

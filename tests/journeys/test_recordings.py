@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -34,29 +33,31 @@ MORNING = datetime(2024, 5, 1, 8, tzinfo=UTC)
 
 
 def rides(*rows: tuple[str | None, int, float | None]) -> pa.Table:
-    shown = [
-        {
-            "station": station,
-            "leaves": MORNING + timedelta(minutes=minutes),
-            "km": km,
-            "fare": None if km is None else Decimal(f"{km:.2f}"),
-        }
-        for station, minutes, km in rows
-    ]
-    return pa.Table.from_pylist(shown, RIDES)
+    """Return a micro-batch of rides, each given as station, minutes after eight, and km; a fare is as many as these."""
+    records = []
+    for station, minutes, km in rows:
+        fare = None if km is None else Decimal(f"{km:.2f}")
+        records.append({"station": station, "leaves": MORNING + timedelta(minutes=minutes), "km": km, "fare": fare})
+    return pa.Table.from_pylist(records, RIDES)
 
 
 BATCHES = [
+    # station, minutes, km; the watermark follows ten minutes behind the newest ride
     rides(("north", 5, 3.0), ("north", 40, 1.5), ("south", 10, 4.0), (None, 20, 1.0)),
     rides(("north", 70, 2.5), ("south", 75, None), ("south", 90, 8.0)),
-    rides(("north", 2, 9.0), ("north", 130, 1.0), ("west", 110, 5.0)),
+    rides(("north", 2, 9.0), ("north", 130, 1.0), ("west", 110, 5.0)),  # the first one is late
     rides(("south", 200, 2.0), ("west", 190, 7.0), ("north", 260, 1.0)),
 ]
 
 
 @dataclass
 class Written:
-    """A sink that keeps rows by micro-batch, and fails once after it has those of one."""
+    """A sink that keeps rows by micro-batch.
+
+    Attributes:
+        rows: The rows of each micro-batch, by its number.
+        fails_in: The number of a micro-batch after whose rows the sink fails, once; None if it never does.
+    """
 
     rows: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     fails_in: int | None = None
@@ -75,21 +76,24 @@ class Written:
         return all_rows
 
 
-def per_hour(stream: DataFrame, **policies: Any) -> Query:
-    hours = events(stream, key="station", at="leaves", watermark="10 minutes", buckets=3).window(
-        tumbling("1 hour"), **policies
+def per_hour(stream: DataFrame) -> Query:
+    """Return sums of each station and hour, which are merged before the shuffle."""
+    rides = events(stream, key="station", at="leaves", watermark="10 minutes", buckets=3)
+    return rides.window(tumbling("1 hour")).aggregate(
+        km=module("stats.sum", "km"), fare=module("stats.maximum", "fare")
     )
-    return hours.aggregate(km=module("stats.sum", "km"), fare=module("stats.maximum", "fare"))
 
 
-def members(stream: DataFrame) -> Query:
-    hours = events(stream, key="station", at="leaves", watermark="10 minutes", buckets=2)
-    return hours.window(tumbling("1 hour"), emit="speculative").aggregate(
+def speculative_members(stream: DataFrame) -> Query:
+    """Return the rides themselves of each station and hour, with results that are retracted."""
+    rides = events(stream, key="station", at="leaves", watermark="10 minutes", buckets=2)
+    return rides.window(tumbling("1 hour"), emit="speculative").aggregate(
         km=module(Members, F.col("km").cast("bigint")), n=module("stats.count")
     )
 
 
 def joined(stream: DataFrame) -> Query:
+    """Return short rides beside the longer ones of the same station and hour."""
     left = events(stream.where("km < 5"), key="station", at="leaves", watermark="10 minutes", buckets=2)
     right = events(stream.where("km >= 2"), key="station", at="leaves", watermark="10 minutes", buckets=2)
     return left.set_duration("1 hour").join(
@@ -98,30 +102,32 @@ def joined(stream: DataFrame) -> Query:
 
 
 @pytest.mark.cases(1)
-@pytest.mark.parametrize("build", [per_hour, members, joined])
-def test_a_replay_is_what_the_sink_holds(
+@pytest.mark.parametrize("build", [per_hour, speculative_members, joined])
+def test_a_replay_by_any_evaluator_is_what_the_sink_holds_after_a_failure_and_a_restart(
     spark: SparkSession, tmp_path: Path, build: Callable[[DataFrame], Query]
 ) -> None:
     sink = Written(fails_in=1)
     checkpoint = tmp_path / "checkpoint"
     record = tmp_path / "recording"
 
-    def run(count: int) -> None:
-        stream = read_stream(spark, write_batches(tmp_path / "stream", BATCHES[:count]))
+    def run(batch_count: int) -> None:
+        stream = read_stream(spark, write_batches(tmp_path / "stream", BATCHES[:batch_count]))
         build(stream).write(checkpoint=checkpoint, results=sink, record=record, available_now=True).awaitTermination()
 
     with pytest.raises(Exception, match="after it has written"):
         run(2)
     run(4)
+
+    # Micro-batch 1 is that of the second run: in the first one it was written, and not committed.
     recording = Recording(record)
     assert [(batch.number, batch.run) for batch in recording.batches] == [(0, 0), (1, 1), (2, 1), (3, 1)]
+    assert sink.all(), "there are results to compare"
     for evaluator in (None, *recording.evaluators):
         replayed = recording.replay(evaluator)
         for batch in replayed.batches:
             assert exact_row_differences(batch.changes, sink.rows[batch.number]) == []
     recording.check_evaluators()
     assert recording.differences == ()
-    assert sink.all(), "there are results to compare"
 
 
 @pytest.mark.nightly
@@ -130,45 +136,52 @@ def test_a_recording_begins_with_the_state_of_a_checkpoint(spark: SparkSession, 
     checkpoint = tmp_path / "checkpoint"
     record = tmp_path / "recording"
 
-    def run(count: int, **options: Any) -> None:
-        stream = read_stream(spark, write_batches(tmp_path / "stream", BATCHES[:count]))
+    def run(batch_count: int, **options: Any) -> None:
+        stream = read_stream(spark, write_batches(tmp_path / "stream", BATCHES[:batch_count]))
         per_hour(stream).write(checkpoint=checkpoint, results=sink, available_now=True, **options).awaitTermination()
 
     run(2)
     run(3, record=record)
-    for commit in (checkpoint / "commits").glob("*2*"):  # as if killed after the recording, and before the checkpoint
+    # as if the query had been killed after the recording had micro-batch 2, and before the checkpoint had it
+    for commit in (checkpoint / "commits").glob("*2*"):
         commit.unlink()
     run(4, record=record, on_end="close")
+
     recording = Recording(record)
     batches = [(batch.number, batch.run, batch.is_end) for batch in recording.batches]
     assert batches == [(2, 1, False), (3, 1, False), (4, 1, True)]
     for batch in recording.replay().batches:
         assert exact_row_differences(batch.changes, sink.rows[batch.number]) == []
+
+    # No other evaluator can read that state, and no query of another checkpoint goes on with the recording.
     with pytest.raises(RecordingError, match="begins with a state of the sliced evaluator"):
         recording.replay("general")
-    again = per_hour(read_stream(spark, tmp_path / "stream"))
+    query = per_hour(read_stream(spark, tmp_path / "stream"))
     with pytest.raises(RecordingError, match="has the recording of another query"):
-        again.write(checkpoint=tmp_path / "other", results=sink, record=record)
+        query.write(checkpoint=tmp_path / "other", results=sink, record=record)
 
 
 @pytest.mark.nightly
 def test_each_query_of_a_pass_has_its_own_recording(spark: SparkSession, tmp_path: Path) -> None:
     stream = read_stream(spark, write_batches(tmp_path / "stream", BATCHES))
-    sinks = {"hours": Written(), "kms": Written()}
-    total = events(stream, at="leaves", watermark="10 minutes", buckets=1, rows="km > 2").window(tumbling("1 hour"))
-    asked = one_pass(hours=per_hour(stream), kms=total.aggregate(km=module(Total, "km")))
-    record = Recorder(tmp_path / "recording", keys=["north"])
-    running = asked.write(
+    sinks = {"hours": Written(), "long rides": Written()}
+    long_rides = events(stream, at="leaves", watermark="10 minutes", buckets=1, rows="km > 2")
+    totals = long_rides.window(tumbling("1 hour")).aggregate(km=module(Total, "km"))
+    queries = {"hours": per_hour(stream), "long rides": totals}
+    recorder_of_one_key = Recorder(tmp_path / "hours", keys=["north"])
+    running = one_pass(**queries).write(
         checkpoint=tmp_path / "checkpoint",
         results=sinks,
-        record={"hours": record, "kms": tmp_path / "kms"},
+        record={"hours": recorder_of_one_key, "long rides": tmp_path / "long rides"},
         available_now=True,
     )
     running.awaitTermination()
-    north = [row for row in sinks["hours"].all() if row["station"] == "north"]
-    Recording(tmp_path / "recording").replay().check(changes=north)
-    Recording(tmp_path / "kms").replay().check(changes=sinks["kms"].all())
-    assert 0 < len(north) < len(sinks["hours"].all())
+
+    rows = sinks["hours"].all()
+    rows_of_north = [row for row in rows if row["station"] == "north"]
+    assert 0 < len(rows_of_north) < len(rows)
+    Recording(tmp_path / "hours").replay().check(changes=rows_of_north)
+    Recording(tmp_path / "long rides").replay().check(changes=sinks["long rides"].all())
 
 
 @pytest.mark.nightly
@@ -176,11 +189,13 @@ def test_a_recording_that_cannot_be_written_ends_and_the_query_goes_on(spark: Sp
     sink = Written()
     record = tmp_path / "recording"
     (record / "rows").mkdir(parents=True)
-    (record / "rows/00000001").write_text("in the way of a folder")
+    (record / "rows/00000001").write_text("a file in the way of the folder of micro-batch 1")
+
     stream = read_stream(spark, write_batches(tmp_path / "stream", BATCHES))
     per_hour(stream).write(
         checkpoint=tmp_path / "c", results=sink, record=record, available_now=True
     ).awaitTermination()
+
     assert sorted(sink.rows) == [0, 1, 2, 3]
     recording = Recording(record)
     assert [batch.number for batch in recording.batches] == [0]
@@ -190,9 +205,10 @@ def test_a_recording_that_cannot_be_written_ends_and_the_query_goes_on(spark: Sp
 def test_what_cannot_be_recorded_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     stream = read_stream(spark, write_batches(tmp_path / "stream", BATCHES[:1]))
     days = per_hour(stream).as_events().window(tumbling("1 day"))
-    asked = one_pass(n=days.aggregate(n=module("stats.count")), km=days.aggregate(km=module("stats.sum", "km")))
+    two_queries = one_pass(n=days.aggregate(n=module("stats.count")), km=days.aggregate(km=module("stats.sum", "km")))
+    sinks = {"n": Written(), "km": Written()}
     with pytest.raises(QueryError, match="share the results of another"):
-        asked.write(checkpoint=tmp_path / "c", results={"n": Written(), "km": Written()}, record=tmp_path / "recording")
+        two_queries.write(checkpoint=tmp_path / "c", results=sinks, record=tmp_path / "recording")
     with pytest.raises(QueryError, match="is no place for a recording"):
         per_hour(stream).write(checkpoint=tmp_path / "c", results=Written(), record=7)  # type: ignore[arg-type]
-    assert json.dumps(sorted(tmp_path.iterdir()), default=lambda path: path.name) == '["stream"]'
+    assert [path.name for path in tmp_path.iterdir()] == ["stream"], "nothing was begun"

@@ -1,4 +1,4 @@
-"""A table of queries through Spark, with a restart, against the reference; and modules that adapters made."""
+"""Many kinds of queries through Spark, with a restart, against the reference; and modules that adapters made."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from muntin import count_by_end, cumulate, global_windows, hopping, landmark, session, snapshot, tumbling
+from muntin.testing import Script
 from muntin_adapters import from_array_function, from_combine_fn, from_sqlite_aggregate
 from muntin_adapters.combinators import (
     all_of,
@@ -31,7 +32,7 @@ from tests.journeys.scripts import Case, expected, standing, tables
 from tests.modules.columnar import Everything, Statistics
 from tests.modules.members import Count, Echo, Lifetimes, Members, Total
 
-FORMS = (Everything, Statistics)
+COLUMNAR_MODULES = (Everything, Statistics)
 CASES = {
     "tumbling": Case(tumbling(10), (Members, Count, Total)),
     "snapshot": Case(snapshot(), (Lifetimes, Count), clip="full"),
@@ -43,49 +44,80 @@ CASES = {
     "snapshots on arrays": Case(snapshot(), (Statistics,)),
     "rows": Case(hopping(9, 4, 1), (Members,), evaluator="grouped", are_points=True),
     "states": Case(session(3), (Sum,), evaluator="sliced", are_points=True),
-    "columnar points": Case(hopping(3, 7), FORMS, evaluator="columnar", are_points=True),
-    "general points": Case(hopping(3, 7), FORMS, evaluator="general", are_points=True),
+    "columnar points": Case(hopping(3, 7), COLUMNAR_MODULES, evaluator="columnar", are_points=True),
+    "general points": Case(hopping(3, 7), COLUMNAR_MODULES, evaluator="general", are_points=True),
     "cumulating": Case(cumulate(30, 10, 3), (Total,), are_points=True),
     "from a landmark": Case(landmark(15, -30), (Count,), are_points=True),
     "ever": Case(global_windows(), (Members,), are_points=True),
 }
+"""Queries, by what is particular of them."""
+
+CASES_OVER_A_TABLE = ("tumbling", "snapshot", "operator", "speculative", "rows", "columnar points")
 
 
-def test_streams_and_tables_through_spark_mean_what_the_reference_says(spark: SparkSession, tmp_path: Path) -> None:
-    script = random_stream(3, events=60, keys=("a", "b", None, "c"), closed=True)
-    script = split(shuffle(script, 3, early_revisions=True), 17, cuts=0.02)
+@pytest.fixture(scope="module")
+def script() -> Script:
+    """A random stream of revised events of several keys, out of order, in three micro-batches, to its end."""
+    stream = random_stream(3, events=60, keys=("a", "b", None, "c"), closed=True)
+    script = split(shuffle(stream, 3, early_revisions=True), 17, cuts=0.02)
+    assert len(list(script.batches())) == 3
+    return script
+
+
+def test_streams_through_spark_mean_what_the_reference_says(
+    spark: SparkSession, tmp_path: Path, script: Script
+) -> None:
     batches = tables(script)
-    assert len(batches) == 3
-    streamed: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for count in (2, 3):
-        stream = read_stream(spark, write_batches(tmp_path / "stream", batches[:count]))
+
+    results: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for batch_count in (2, 3):  # the query is stopped after two micro-batches, and goes on
+        stream = read_stream(spark, write_batches(tmp_path / "stream", batches[:batch_count]))
+        queries = {name: case.query(stream) for name, case in CASES.items()}
         with setting(spark, "spark.sql.execution.arrow.maxRecordsPerBatch", "1"):  # a bucket's rows come one by one
-            results = run_together({name: case.query(stream) for name, case in CASES.items()}, tmp_path / "checkpoint")
-        for name, rows in results.items():
-            streamed[name] += rows
-    whole = spark.read.parquet(str(tmp_path / "stream"))
-    tables_too = ("tumbling", "snapshot", "operator", "speculative", "rows", "columnar points")
-    at_once = collect_together({name: CASES[name].query(whole) for name in tables_too})
+            new_results = run_together(queries, tmp_path / "checkpoint")
+        for name, rows in new_results.items():
+            results[name] += rows
+
     for name, case in CASES.items():
-        expected_rows = expected(case, script)
-        assert standing(case, streamed[name]) == expected_rows, name
-        assert name not in at_once or standing(case, at_once[name]) == expected_rows, name
-    for rows in at_once.values():
-        assert {row.get("change", "insert") for row in rows} == {"insert"}
+        assert standing(case, results[name]) == expected(case, script), name
+
+
+def test_tables_through_spark_mean_what_the_reference_says_of_their_rows_as_a_stream(
+    spark: SparkSession, script: Script
+) -> None:
+    table = spark.createDataFrame(pa.concat_tables(tables(script)))
+
+    results = collect_together({name: CASES[name].query(table) for name in CASES_OVER_A_TABLE})
+
+    for name in CASES_OVER_A_TABLE:
+        case = CASES[name]
+        assert standing(case, results[name]) == expected(case, script), name
+        assert {row.get("change", "insert") for row in results[name]} == {"insert"}, "nothing is retracted"
 
 
 # Modules that adapters and combinators made run in a stream, with nulls, records and maps.
 
 
 SCHEMA = pa.schema([("change", pa.string()), ("at", pa.int64()), ("kind", pa.string()), ("value", pa.float64())])
-ROWS = [
-    [(1, "a", 2.0), (4, "b", 8.0), (3, "a", None)],
-    [(7, "b", 4.0), (12, "a", -1.0), (14, "c", None)],
+BATCHES = [
+    [
+        # change, at, kind, value
+        ("insert", 1, "a", 2.0),
+        ("insert", 4, "b", 8.0),
+        ("insert", 3, "a", None),
+    ],
+    [
+        ("insert", 7, "b", 4.0),
+        ("insert", 12, "a", -1.0),
+        ("insert", 14, "c", None),
+        ("close", None, None, None),
+    ],
 ]
+"""The rows of the windows [0, 10) and [10, 20)."""
 
 
 class MeanFn:
-    """A mean, as a `CombineFn` of Beam."""
+    """A mean that skips nulls, as a `CombineFn` of Beam: sum and count."""
 
     def create_accumulator(self) -> Any:
         return [0.0, 0]
@@ -104,7 +136,7 @@ class MeanFn:
 
 
 class Texts:
-    """All values as text, as an aggregate of `sqlite3`."""
+    """All rows as one text, as an aggregate of `sqlite3`."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -119,47 +151,53 @@ class Texts:
 
 MEAN = from_combine_fn(MeanFn, name="beam.mean", version="1.0.0")
 TEXTS = from_sqlite_aggregate(Texts, name="sqlite.texts", version="1.0.0")
+PRESENT = from_array_function(
+    lambda values: values.count(), name="numpy.count", version="1", input=float | None, result=int
+)
+# The function travels by value, and so does the module.
+MEAN_ABOVE_3 = with_default(skipping_nulls(filtering(MEAN, lambda value: value > 3)), 0.0)
+INVERSE = mapping("stats.average", lambda value: 1 / (value - 4), input=float, to=float)
+"""It fails for 4."""
 
-
-def batches() -> list[pa.Table]:
-    first, second = ([("insert", *row) for row in batch] for batch in ROWS)
-    return [table_of(SCHEMA, first), table_of(SCHEMA, [*second, ("close", None, None, None)])]
+MODULES = {
+    "sliced": {
+        "mean": module(MEAN, "value"),
+        "above_3": module(MEAN_ABOVE_3, "value"),
+        "groups": module(grouping_by("stats.count"), "kind"),
+        "top": module(top_n(grouping_by(skipping_nulls("stats.sum")), 1), "kind", "value"),
+        "caught": module(catching(INVERSE), "value"),
+    },
+    "grouped": {
+        "texts": module(TEXTS, "kind", "value"),
+        "present": module(PRESENT, "value"),
+    },
+    "columnar": {"both": module(all_of(mean="stats.average", most="stats.max"), "value")},
+}
+"""Modules by the name of the evaluator that runs them."""
 
 
 @pytest.mark.nightly
-def test_made_modules_run_in_a_stream(spark: SparkSession, tmp_path: Path) -> None:
-    stream = events(stream_of(spark, tmp_path / "in", batches()), at="at", change="change", buckets=1)
-    windowed = stream.window(tumbling(10))
-    positive = filtering(MEAN, lambda value: value > 3)  # it travels by value, and so does the module
-    sliced = {
-        "mean": module(MEAN, "value"),
-        "positive": module(with_default(skipping_nulls(positive), 0.0), "value"),
-        "groups": module(grouping_by("stats.count"), "kind"),
-        "top": module(top_n(grouping_by(skipping_nulls("stats.sum")), 1), "kind", "value"),
-        "caught": module(
-            catching(mapping("stats.average", lambda value: 1 / (value - 4), input=float, to=float)), "value"
-        ),
-    }
-    grouped = {
-        "texts": module(TEXTS, "kind", "value"),
-        "present": module(from_array_function(lambda values: values.count(), **COUNT), "value"),
-    }
-    columnar = {"both": module(all_of(mean="stats.average", most="stats.max"), "value")}
-    calls = {"sliced": sliced, "grouped": grouped, "columnar": columnar}
-    queries = {name: windowed.aggregate(**modules) for name, modules in calls.items()}
-    assert [query.plan.choice.evaluator for query in queries.values()] == list(queries)
+def test_modules_that_adapters_and_combinators_made_run_in_a_stream(spark: SparkSession, tmp_path: Path) -> None:
+    batches = [table_of(SCHEMA, rows) for rows in BATCHES]
+    stream = events(stream_of(spark, tmp_path / "in", batches), at="at", change="change", buckets=1)
+    windows = stream.window(tumbling(10))
+    queries = {evaluator: windows.aggregate(**modules) for evaluator, modules in MODULES.items()}
+    for evaluator, query in queries.items():
+        assert query.plan.choice.evaluator == evaluator
+
     results = run_together(queries, tmp_path / "checkpoint")
+
     assert outputs_in_order(results["sliced"]) == [
         {
             "mean": 14 / 3,
-            "positive": 6.0,
+            "above_3": 6.0,
             "groups": {"a": 2, "b": 2},
             "top": [{"group": "b", "result": 12.0}],
             "caught": {"result": None, "error": "add_events: ZeroDivisionError: float division by zero"},
         },
         {
             "mean": -1.0,
-            "positive": 0.0,
+            "above_3": 0.0,
             "groups": {"a": 1, "c": 1},
             "top": [{"group": "a", "result": -1.0}],
             "caught": {"result": -0.2, "error": None},
@@ -175,12 +213,7 @@ def test_made_modules_run_in_a_stream(spark: SparkSession, tmp_path: Path) -> No
     ]
 
 
-COUNT: Any = {"name": "numpy.count", "version": "1", "input": float | None, "result": int}
-
-
 def outputs_in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the outputs of modules for each window, in order of the windows."""
-    outputs: list[dict[str, Any]] = []
-    for row in sorted(rows, key=lambda row: row["window"]["start"]):
-        outputs.append({name: value for name, value in row.items() if name != "window"})
-    return outputs
+    """Return the outputs of modules for each window, without the window, in order of the windows."""
+    ordered = sorted(rows, key=lambda row: row["window"]["start"])
+    return [{name: value for name, value in row.items() if name != "window"} for row in ordered]

@@ -15,10 +15,17 @@ from muntin.errors import QueryError
 from muntin.rows import batch, last
 from muntin_engine import EventStream, events, query_from_dict, sql, union
 
-IN_ORDER = ["a", "b", "c", "d", "e"]
-"""By time, then by part, then by offset; null comes first in both."""
+ROWS = [
+    # k, at, part, nr, x
+    ("k", 1, 2, 7, "d"),
+    ("k", 1, 1, 9, "b"),
+    ("k", 2, 0, 0, "e"),
+    ("k", 1, 2, None, "c"),
+    ("k", 1, None, 5, "a"),
+]
 
-ROWS = [("k", 1, 2, 7, "d"), ("k", 1, 1, 9, "b"), ("k", 2, 0, 0, "e"), ("k", 1, 2, None, "c"), ("k", 1, None, 5, "a")]
+IN_ORDER = ["a", "b", "c", "d", "e"]
+"""The values of `x` in order: by time, then by part, then by nr; null comes first in both."""
 
 
 @pytest.fixture
@@ -31,9 +38,14 @@ def stream(rows: Any) -> EventStream:
     return events(rows, key="k", at="at", order=["part", "nr"])
 
 
-def test_row_windows_and_modules_that_read_the_order_follow_several_columns(stream: EventStream) -> None:
+def test_row_windows_follow_several_columns(stream: EventStream) -> None:
     batched = stream.window(batch(9)).aggregate(x=stats.collect_list("x"))
-    assert [row.x for row in batched.results().collect()] == [IN_ORDER]
+
+    assert [row.x for row in batched.results().collect()] == [IN_ORDER], "one batch, as all rows are fewer than nine"
+    assert "at one time by part, then nr" in batched.plan_text()
+
+
+def test_modules_that_read_the_order_follow_several_columns(stream: EventStream) -> None:
     query = stream.window(tumbling(10)).aggregate(
         all=stats.collect_list("x"), first=stats.first("x"), last=stats.last("x")
     )
@@ -41,7 +53,6 @@ def test_row_windows_and_modules_that_read_the_order_follow_several_columns(stre
     assert result.all == IN_ORDER
     assert result.first == "a"
     assert result.last == "e"
-    assert "at one time by part, then nr" in batched.plan_text()
 
 
 def test_a_list_of_one_column_is_that_column(rows: Any) -> None:
@@ -51,10 +62,15 @@ def test_a_list_of_one_column_is_that_column(rows: Any) -> None:
 
 
 @pytest.mark.nightly
-def test_a_union_and_a_query_over_results_have_several_orders(rows: Any, stream: EventStream) -> None:
+def test_a_union_has_several_orders(rows: Any, stream: EventStream) -> None:
     later = events(rows.withColumn("at", rows.at + 10), key="k", at="at", order=["part", "nr"])
     united = union(one=stream, two=later).window(tumbling(10)).aggregate(x=stats.collect_list("x"))
     assert [row.x for row in united.results().collect()] == [IN_ORDER, IN_ORDER]
+
+
+@pytest.mark.nightly
+def test_a_query_over_results_has_several_orders(rows: Any) -> None:
+    # each x counts once, so the results of one time are ordered by x, the second column
     counts = events(rows, key="x", at="at").window(tumbling(1), timestamps="point_at_end").aggregate(n=stats.count())
     chained = counts.as_events(key=None, order=["n", "x"]).window(batch(9)).aggregate(x=stats.collect_list("x"))
     assert [row.x for row in chained.results().collect()] == [IN_ORDER]
@@ -68,12 +84,12 @@ def test_of_samples_of_one_time_the_last_by_several_columns_holds(rows: Any) -> 
     assert windows[2] == ["e"]
 
 
-def test_several_orders_go_through_text_and_sql(spark: SparkSession, rows: Any, stream: EventStream) -> None:
+def test_several_orders_are_kept_by_data_and_by_sql_text(spark: SparkSession, rows: Any, stream: EventStream) -> None:
     query = stream.window(tumbling(10)).aggregate(x=stats.collect_list("x"))
-    from_text = query_from_dict(query.to_dict(rows=rows), {"rows": rows})
+    from_data = query_from_dict(query.to_dict(rows=rows), {"rows": rows})
     from_sql = sql(spark, query.to_sql(rows=rows), rows=rows)
     assert "ORDER BY (part, nr)" in query.to_sql(rows=rows)
-    assert [row.x for row in from_text.results().collect()] == [IN_ORDER]
+    assert [row.x for row in from_data.results().collect()] == [IN_ORDER]
     assert [row.x for row in from_sql.results().collect()] == [IN_ORDER]
 
 
@@ -86,21 +102,31 @@ def test_a_pattern_in_sql_follows_several_columns(spark: SparkSession, rows: Any
             PATTERN (A X*? B) WITHIN INTERVAL '1' HOUR DEFINE A AS x = 'a', B AS x = 'd')
     """
     timed = rows.withColumn("at", F.timestamp_seconds("at"))
+
     matches = sql(spark, text, rows=timed).results().collect()
     assert [(row.opened, row.closed) for row in matches] == [("a", "d")]
 
 
-def test_a_checkpoint_goes_on_with_the_same_orders_alone(rows: Any, stream: EventStream) -> None:
-    identity = stream.window(last(2)).aggregate(n=stats.count()).plan.inputs[0].identity()
-    swapped = events(rows, key="k", at="at", order=["nr", "part"]).window(last(2)).aggregate(n=stats.count())
-    single = events(rows, key="k", at="at", order="part").window(last(2)).aggregate(n=stats.count())
+def test_a_checkpoint_depends_on_the_columns_of_the_order_in_their_order(rows: Any) -> None:
+    def identity_with(order: str | list[str]) -> dict[str, Any]:
+        """Return what a checkpoint knows of the input of a query with an order."""
+        query = events(rows, key="k", at="at", order=order).window(last(2)).aggregate(n=stats.count())
+        return query.plan.inputs[0].identity()
+
+    identity = identity_with(["part", "nr"])
     assert identity["then_by"] == [1]
-    assert swapped.plan.inputs[0].identity() != identity
-    assert "then_by" not in single.plan.inputs[0].identity()
+    assert identity_with(["nr", "part"]) != identity
+    assert "then_by" not in identity_with("part")
 
 
 @pytest.mark.parametrize(
-    ("order", "message"), [([], r"order=\[\] names no column"), (["part", 3], "order"), (["part", "gone"], "gone")]
+    ("order", "message"),
+    [
+        ([], r"order=\[\] names no column"),
+        (["part", 3], "order"),
+        (["part", "gone"], "gone"),
+    ],
+    ids=["no column", "a number", "an unknown column"],
 )
 def test_an_order_that_names_no_columns_is_refused(rows: Any, order: Any, message: str) -> None:
     with pytest.raises(QueryError, match=message):

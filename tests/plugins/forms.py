@@ -27,7 +27,7 @@ def result(module: Any, payloads: Sequence[Any]) -> Any:
 
 
 def tree_result(module: Any, payloads: Sequence[Any], random: Random) -> Any:
-    """Return the result for payloads that are dealt to some states, which are merged in any order."""
+    """Return the result for payloads that are dealt to up to five states at random, which are merged in any order."""
     states = [module.create_state() for _ in range(random.randint(1, 5))]
     for payload in random.sample(payloads, len(payloads)):
         place = random.randrange(len(states))
@@ -56,7 +56,7 @@ def broken_laws(subject: Any, **attributes: Any) -> list[str]:
 
     Args:
         subject: The module or function.
-        given: Attributes that its laws class may have, such as `payloads`.
+        attributes: Attributes that its laws class may have, such as `payloads`.
     """
     verdicts = list(try_laws(subject, **attributes))
     assert len(verdicts) > 3

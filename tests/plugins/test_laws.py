@@ -1,7 +1,7 @@
 """Every module and function of our plugins, and what combinators make, keeps the laws of its kind on hard values too.
 
 The laws draw fewer members than sketches count exactly. For larger windows `test_sketches.py` says what is left of
-them, a bound. That an array form gives what its module does is a law of the module; `test_stats_columns.py` tries that
+them, a bound. That an array form gives what its module does is a law of the module; `stats/test_columns.py` tries that
 further.
 """
 
@@ -61,7 +61,7 @@ LEVELS: Final = st.sampled_from([1.0, 2.0, 3.0, 4.0, inf, nan, None])
 """Few enough that runs, crossings and level shoulders are common."""
 
 SPOILING: Final = st.sampled_from([0.0, 1.5, -8.25, 1e9, 1e9 + 7, inf, -inf, nan, None])
-"""Also what must not depend on the order by which it spoils a state."""
+"""Also infinities and NaN, which spoil a state: the result must not depend on the order in which they come."""
 
 TEXTS: Final = st.none() | st.text()
 PARTS: Final = st.builds(patterns.Part, st.sampled_from("ab"), st.booleans(), st.booleans(), st.booleans())
@@ -80,27 +80,33 @@ class Case(NamedTuple):
     attributes: dict[str, Any]
 
     def __str__(self) -> str:
-        parameters = {} if callable(self.subject) else vars(self.subject)
-        parameters_text = ", ".join(
-            f"{name}={spelled(value)}" for name, value in parameters.items() if not name.startswith("_")
-        )
-        return f"{self.subject.name}({parameters_text})"
+        """Return the name of the subject with its parameters, such as `stats.variance(ddof=0)`."""
+        is_function = callable(self.subject)
+        parameters: list[str] = []
+        if not is_function:
+            for name, value in vars(self.subject).items():
+                if not name.startswith("_"):
+                    parameters.append(f"{name}={spelled(value)}")
+        return f"{self.subject.name}({', '.join(parameters)})"
 
 
 def exact(subject: Any, payloads: Any = None) -> Case:
-    """Return a case whose removed payloads leave no trace, to the last bit."""
+    """Return a case of a module that removed payloads leave no trace in, to the last bit."""
     return Case(subject, {"tolerance": 0.0} | ({} if payloads is None else {"payloads": payloads}))
 
 
 def case(subject: Any, payloads: Any = None) -> Case:
+    """Return a case of a module with payloads of a strategy; None for those that the laws draw for its type."""
     return Case(subject, {} if payloads is None else {"payloads": payloads})
 
 
 def points(numbers: Any) -> Any:
+    """Draw points of two numbers, and nulls."""
     return st.none() | st.builds(stats.Point, numbers, numbers)
 
 
 def sides(payloads: Any) -> Any:
+    """Draw payloads of the left or the right stream."""
     return st.builds(stats.Left, payloads) | st.builds(stats.Right, payloads)
 
 
@@ -205,15 +211,18 @@ COLUMNAR: Final = (
 
 
 def is_even(value: int) -> bool:
+    """A condition for `filtering`."""
     return value % 2 == 0
 
 
 def parts(value: int) -> list[int]:
-    """None of odd numbers, and two of each even one."""
+    """Return no values for an odd number, and two for an even one: a function for `flat_mapping`."""
     return [] if value % 2 else [value, value // 2]
 
 
 class Trip(NamedTuple):
+    """A record that a function for `mapping` reads."""
+
     distance: int | None
     hours: int
 
@@ -258,5 +267,5 @@ UNDER_LAWS: Final = (
 
 @pytest.mark.cases(56)
 @pytest.mark.parametrize("case", UNDER_LAWS, ids=str)
-def test_it_keeps_all_laws(case: Case) -> None:
+def test_a_module_or_function_keeps_all_laws(case: Case) -> None:
     assert broken_laws(case.subject, **case.attributes) == []

@@ -54,12 +54,15 @@ def test_both_plugins_load() -> None:
     assert failed == []
 
 
-def test_a_name_that_spark_or_pandas_has_for_a_statistic_is_missing_and_the_one_here_is_said() -> None:
-    for name in ("avg", "mean", "stddev", "percentile"):
-        with pytest.raises(AttributeError, match=rf"no attribute '{name}'\n  write stats.{NAMES[name]}\(") as missing:
-            getattr(muntin_stats, name)
-        assert missing.value.name == name
-    assert not hasattr(muntin_stats, "__wrapped__")
+@pytest.mark.parametrize("name", ["avg", "mean", "stddev", "percentile"])
+def test_a_name_that_spark_or_pandas_has_for_a_statistic_is_missing_and_the_one_here_is_said(name: str) -> None:
+    with pytest.raises(AttributeError, match=rf"no attribute '{name}'\n  write stats.{NAMES[name]}\(") as failure:
+        getattr(muntin_stats, name)
+    assert failure.value.name == name
+
+
+def test_other_names_are_of_statistics_that_there_are_and_hide_none() -> None:
+    assert not hasattr(muntin_stats, "__wrapped__"), "tools that look for it get no advice"
     assert set(NAMES.values()) <= set(muntin_stats.__all__)
     assert not NAMES.keys() & set(muntin_stats.__all__)
 
@@ -139,7 +142,7 @@ REFUSED: list[tuple[Callable[..., object], dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("module", "parameters", "message"), REFUSED)
-def test_a_parameter_is_refused_with_its_value(
+def test_a_parameter_that_is_wrong_is_refused_with_its_value(
     module: Callable[..., object], parameters: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError) as refused:  # noqa: PT011  # the whole message follows

@@ -49,11 +49,14 @@ from muntin_stats import (
 from tests.plugins.forms import form_of, result
 
 FAR = [1e9 + 4, 1e9 + 7, 1e9 + 13, 1e9 + 16]
+"""Numbers far from zero, whose squares are rounded: a variance of 30 by the sum of squares would be wrong."""
+
 PRICES = [D("0.10"), None, D("0.20"), D("0.15")]
 TODAY = 1_700_000_000_000_000.0
-"""Microseconds."""
+"""Microseconds since 1970."""
 
 RESULTS: list[tuple[Any, list[Any], Any]] = [
+    # module, payloads, result
     # counts
     (Count(), [None, None, None], 3),
     (Count(skip_nulls=True), [None, 0, "", nan, None], 3),
@@ -172,8 +175,8 @@ RESULTS: list[tuple[Any, list[Any], Any]] = [
     (Last(), [-0.0], 0.0),
     (Histogram([0.0]), [-0.0, nan, inf, None], [0, 3]),
 ]
-WITHOUT: list[tuple[Any, list[Any], list[Any], Any]] = [
-    # payloads, those that are removed again, and the result: what is gone leaves no trace
+AFTER_REMOVALS: list[tuple[Any, list[Any], list[Any], Any]] = [
+    # module, payloads, those of them that are removed again, and the result, which is that of the others alone
     (Sum(), [None, 4], [4], None),
     (Sum(), [4.5], [4.5], None),
     (Sum(), [1e16, 1.0], [1e16], 1.0),
@@ -194,56 +197,69 @@ WITHOUT: list[tuple[Any, list[Any], list[Any], Any]] = [
 ]
 
 
-def named(value: Any) -> str:
+def module_id(value: Any) -> str:
+    """Return the id of a case: its module with the parameters. Payloads and results have none."""
+    is_module = hasattr(value, "version")
+    if not is_module:
+        return ""
     parameters = ", ".join(f"{name}={argument}" for name, argument in vars(value).items() if not name.startswith("_"))
     return f"{value.name}({parameters})"
 
 
-@pytest.mark.parametrize(
-    ("module", "payloads", "expected"), RESULTS, ids=lambda value: named(value) if hasattr(value, "version") else ""
-)
-def test_a_window_has_this_result(module: Any, payloads: list[Any], expected: Any) -> None:
+# Results are compared as text, in which 1 and 1.0 differ, 0.0 and -0.0 too, and NaN equals itself.
+
+
+@pytest.mark.parametrize(("module", "payloads", "expected"), RESULTS, ids=module_id)
+def test_a_window_of_these_payloads_has_this_result(module: Any, payloads: list[Any], expected: Any) -> None:
     assert repr(result(module, payloads)) == repr(expected)
 
 
-@pytest.mark.parametrize(
-    ("module", "payloads", "removed", "expected"),
-    WITHOUT,
-    ids=lambda value: named(value) if hasattr(value, "version") else "",
-)
-def test_what_is_removed_leaves_no_trace(module: Any, payloads: list[Any], removed: list[Any], expected: Any) -> None:
+@pytest.mark.parametrize(("module", "payloads", "removed", "expected"), AFTER_REMOVALS, ids=module_id)
+def test_payloads_that_are_removed_leave_no_trace(
+    module: Any, payloads: list[Any], removed: list[Any], expected: Any
+) -> None:
     state = module.add_events(module.create_state(), payloads)
-    assert repr(module.compute_result(module.remove_events(state, removed))) == repr(expected)
+    state = module.remove_events(state, removed)
+    assert repr(module.compute_result(state)) == repr(expected)
 
 
-def test_the_array_forms_have_no_signed_zero_either() -> None:
-    for form in (form_of(Min(), float), form_of(Max(), float), form_of(Quantile(q=0.5), float)):
-        assert {repr(result(form, zeros)) for zeros in ([0.0, -0.0], [-0.0, 0.0], [-0.0])} == {"0.0"}
+@pytest.mark.parametrize("module", [Min(), Max(), Quantile(q=0.5)], ids=module_id)
+@pytest.mark.parametrize("zeros", [[0.0, -0.0], [-0.0, 0.0], [-0.0]])
+def test_the_array_forms_have_no_signed_zero_either(module: Any, zeros: list[float]) -> None:
+    assert repr(result(form_of(module, float), zeros)) == "0.0"
 
 
+@pytest.mark.parametrize("ties", ["exact", "all"])
 @pytest.mark.parametrize("largest", [True, False])
 @given(st.lists(st.tuples(st.none() | st.sampled_from("abc"), st.none() | st.integers(0, 4))), st.integers(1, 4))
-def test_the_first_rows_are_those_of_sqlite(largest: bool, rows: list[tuple[str | None, int | None]], k: int) -> None:
-    way = "desc" if largest else "asc"
+def test_the_first_rows_are_those_of_sqlite(
+    largest: bool, ties: str, rows: list[tuple[str | None, int | None]], k: int
+) -> None:
+    direction = "desc" if largest else "asc"
+    if ties == "exact":
+        rank = f"row_number() over (order by by {direction}, value {direction} nulls last)"
+    else:
+        rank = f"rank() over (order by by {direction})"
     with closing(sqlite3.connect(":memory:")) as database:
         database.execute("create table t (value text, by integer)")
         database.executemany("insert into t values (?, ?)", rows)
-        for ties, rank, order in [
-            ("exact", "row_number()", f"by {way}, value {way} nulls last"),
-            ("all", "rank()", f"by {way}"),
-        ]:
-            ranked = f"select {rank} over (order by {order}) as rank, value, by from t where by is not null"
-            expected = database.execute(f"select * from ({ranked}) where rank <= {k}").fetchall()
-            top: TopBy[str, int] = TopBy(k, largest=largest, ties=ties)
-            best = result(top, [Ranked(*row) for row in rows])
-            assert Counter((row.rank, row.value, row.by) for row in best) == Counter(expected)
+        ranked = f"select {rank} as rank, value, by from t where by is not null"
+        expected = database.execute(f"select * from ({ranked}) where rank <= {k}").fetchall()
+
+    top: TopBy[str, int] = TopBy(k, largest=largest, ties=ties)
+    first_rows = result(top, [Ranked(value, by) for value, by in rows])
+
+    assert Counter((row.rank, row.value, row.by) for row in first_rows) == Counter(expected)
 
 
 def test_rows_of_equal_rank_come_in_the_order_of_their_values_whatever_these_are() -> None:
     rows = [{"km": nan, "stops": [2]}, {"km": 1.0, "stops": [2, None]}, {"km": 1.0, "stops": None}, None]
     for order in permutations(rows):
-        best = result(TopBy[Any, int](3, largest=False), [Ranked(row, 1) for row in order])
-        assert str([row.value for row in best]) == str([rows[2], rows[1], rows[0]])
+        first_rows = result(TopBy[Any, int](3, largest=False), [Ranked(row, 1) for row in order])
+        assert str([row.value for row in first_rows]) == str([rows[2], rows[1], rows[0]])
+
+
+def test_a_ranked_row_has_no_signed_zero_wherever_it_is() -> None:
     (row,) = result(TopBy[Any, float](1), [Ranked({"a": [-0.0]}, -0.0)])
     assert repr(row) == "RankedRow(rank=1, value={'a': [0.0]}, by=0.0)"
 
@@ -266,29 +282,49 @@ ALIASES = {
 
 
 @pytest.mark.parametrize("name", ALIASES)
-def test_the_names_that_people_type_are_known(name: str) -> None:
-    assert {installed().module(f"stats.{typed}").name for typed in ALIASES[name].split()} == {f"stats.{name}"}
+def test_a_module_is_also_known_by_its_names_in_spark_and_pandas(name: str) -> None:
+    for alias in ALIASES[name].split():
+        assert installed().module(f"stats.{alias}").name == f"stats.{name}"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "expected"),
+    ("value", "low", "high", "expected"),
     [
-        *(((value, 0.0, 10.0), min(max(value, 0.0), 10.0)) for value in (-1.0, 0.0, 4.5, 10.0, inf)),
-        *((arguments, None) for arguments in ((None, 0.0, 10.0), (1.0, None, 2.0), (1.0, 0.0, None))),
-        ((nan, 0.0, 1.0), nan),
+        (-1.0, 0.0, 10.0, 0.0),
+        (0.0, 0.0, 10.0, 0.0),
+        (4.5, 0.0, 10.0, 4.5),
+        (10.0, 0.0, 10.0, 10.0),
+        (inf, 0.0, 10.0, 10.0),
+        (nan, 0.0, 1.0, nan),
+        (None, 0.0, 10.0, None),
+        (1.0, None, 2.0, None),
+        (1.0, 0.0, None, None),
     ],
 )
-def test_a_value_is_cut_to_a_range(arguments: tuple[Any, ...], expected: float | None) -> None:
-    assert repr(clamp(*arguments)) == repr(expected)
+def test_a_value_is_cut_to_a_range(
+    value: float | None, low: float | None, high: float | None, expected: float | None
+) -> None:
+    assert repr(clamp(value, low, high)) == repr(expected)
+
+
+def test_a_range_that_is_empty_is_refused() -> None:
     with pytest.raises(ValueError, match=r"low=2\.0 to high=1\.0; expected low <= high"):
         clamp(1.5, 2.0, 1.0)
-    assert (clamp.name, clamp.sql_name, clamp.is_vectorized) == ("stats.clamp", "stats_clamp", False)
 
 
-def test_log1p_takes_a_column_keeps_small_values_and_has_none_below_minus_one() -> None:
+def test_log1p_takes_a_column_and_keeps_small_values() -> None:
     column = pd.Series([0.0, 1.0, 1e-300], index=[7, 8, 9])
     pd.testing.assert_series_equal(log1p(column), pd.Series([0.0, log(2.0), 1e-300], index=[7, 8, 9]))
-    first, *results = log1p(pd.Series([-1.0, -2.0, None, nan], dtype="float64"))
-    assert first == -inf
-    assert all(map(isnan, results))
+
+
+def test_log1p_is_infinite_at_minus_one_and_nan_below_it() -> None:
+    at_minus_one, below, of_null, of_nan = log1p(pd.Series([-1.0, -2.0, None, nan], dtype="float64"))
+    assert at_minus_one == -inf
+    assert isnan(below)
+    assert isnan(of_null)
+    assert isnan(of_nan)
+
+
+def test_a_function_has_a_name_in_sql_and_log1p_alone_takes_columns() -> None:
+    assert (clamp.name, clamp.sql_name, clamp.is_vectorized) == ("stats.clamp", "stats_clamp", False)
     assert (log1p.name, log1p.sql_name, log1p.is_vectorized) == ("stats.log1p", "stats_log1p", True)

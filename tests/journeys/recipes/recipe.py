@@ -21,6 +21,9 @@ STREAMINSIGHT: Final = "from-streaminsight"
 IBM_STREAMS: Final = "from-ibm-streams"
 PAGES: Final = (FLINK_AND_BEAM, KAFKA_STREAMS, BYTEWAX_PATHWAY_AND_QUIX, STREAMINSIGHT, IBM_STREAMS)
 
+READINGS: Final = "k string, at bigint, x double"
+"""The columns of most streams of these tests: a key, a time and a value."""
+
 _CELL_BORDER: Final = re.compile(r"(?<!\\)\|")
 _Test = TypeVar("_Test", bound=Callable[..., Any])
 
@@ -87,6 +90,11 @@ def table(spark: SparkSession, columns: str, *rows: tuple[Any, ...]) -> DataFram
     return spark.createDataFrame(list(rows), columns)
 
 
+def readings(*times: int, key: str | None = "a") -> list[tuple[str | None, int, float]]:
+    """Return a row of `READINGS` at each of some times, of one key and with a value that does not matter."""
+    return [(key, time, 0.0) for time in times]
+
+
 def rows_of(query: Query, *columns: str) -> list[tuple[Any, ...]]:
     """Return columns of the results of a static query, sorted.
 
@@ -97,11 +105,17 @@ def rows_of(query: Query, *columns: str) -> list[tuple[Any, ...]]:
     return sorted((_values(row, columns) for row in collect(query.results())), key=_sortable)
 
 
+def columns_of(rows: Iterable[dict[str, Any]], *columns: str) -> list[tuple[Any, ...]]:
+    """Return columns of the rows that a streaming job gave, in their order."""
+    return [tuple(row[name] for name in columns) for row in rows]
+
+
 def _values(row: dict[str, Any], columns: Iterable[str]) -> tuple[Any, ...]:
+    """Return columns of a result; those that it does not have are in its lifetime or its window."""
     extent = row.get("lifetime") or row.get("window") or {}
     return tuple(row[name] if name in row else extent[name] for name in columns)
 
 
 def _sortable(row: tuple[Any, ...]) -> tuple[tuple[bool, Any], ...]:
-    """Sort nulls last."""
+    """Return what a row is sorted by: its values, with nulls last."""
     return tuple((value is None, "" if value is None else value) for value in row)

@@ -162,7 +162,7 @@ def test_a_row_that_is_excused_is_on_its_page_and_not_tested(page: str) -> None:
     assert untested_on(page) & tested == set()
 
 
-def test_the_tests_elsewhere_are_there() -> None:
+def test_files_of_recipes_that_are_tested_elsewhere_exist() -> None:
     for rows in TESTED_ELSEWHERE.values():
         for file in rows.values():
             assert (ROOT / file).is_file(), file

@@ -27,6 +27,7 @@ from muntin_engine.testing.streaming import StartsJob
 from tests.journeys.recipes.recipe import STREAMINSIGHT, recipe, rows_of, table
 
 JOBS = "k string, starts bigint, ends bigint, x double"
+"""The columns of most streams of these tests: a key, a lifetime and a value."""
 
 
 class Covered(Aggregate[float, int]):
@@ -89,28 +90,37 @@ class TestDefaults:
         STREAMINSIGHT,
         "lifetimes that a time-sensitive module sees",
         "the lifetime of a result over hopping and tumbling windows",
-        "over count windows",
-        "over snapshot windows",
     )
-    def test_clips_and_lifetimes_of_results(self, spark: SparkSession) -> None:
+    def test_modules_see_whole_lifetimes_and_results_last_as_long_as_windows_unless_a_query_says_otherwise(
+        self, spark: SparkSession
+    ) -> None:
         stream = events(table(spark, JOBS, ("a", 5, 25, 1.0)), key="k", start="starts", end="ends")
+
         # ClipToWindow: 5 ticks, 10 and 5, each a point at the end of its window
-        clipped = stream.window(tumbling(10), clip="full", timestamps="point_at_end")
-        query = clipped.aggregate(n=module(Covered, "x"))
-        assert rows_of(query, "start", "n") == [(10, 5), (20, 10), (30, 5)]
+        clipped = stream.window(tumbling(10), clip="full", timestamps="point_at_end").aggregate(n=module(Covered, "x"))
+        assert rows_of(clipped, "start", "n") == [(10, 5), (20, 10), (30, 5)]
+
         # By default whole lifetimes of 20 here, and a result as long as its window
         whole = stream.window(tumbling(10)).aggregate(n=module(Covered, "x"))
         assert rows_of(whole, "start", "end", "n") == [(0, 10, 20), (10, 20, 20), (20, 30, 20)]
+
+    @pytest.mark.nightly
+    @recipe(STREAMINSIGHT, "over count windows")
+    def test_a_result_of_a_count_window_may_be_a_point_at_its_end(self, spark: SparkSession) -> None:
         points = table(spark, JOBS, ("a", 1, 2, 1.0), ("a", 4, 5, 2.0))
-        counts = events(points, key="k", start="starts", end="ends").window(
-            count_by_start(2), timestamps="point_at_end"
-        )
-        assert rows_of(counts.aggregate(n=stats.count()), "start", "n") == [(5, 2)]
+        stream = events(points, key="k", start="starts", end="ends")
+        counts = stream.window(count_by_start(2), timestamps="point_at_end").aggregate(n=stats.count())
+        assert rows_of(counts, "start", "n") == [(5, 2)]
+
+    @pytest.mark.nightly
+    @recipe(STREAMINSIGHT, "over snapshot windows")
+    def test_a_result_of_a_snapshot_lasts_as_long_as_it(self, spark: SparkSession) -> None:
+        stream = events(table(spark, JOBS, ("a", 5, 25, 1.0)), key="k", start="starts", end="ends")
         snapshots = stream.window(snapshot()).aggregate(n=stats.count())
         assert rows_of(snapshots, "start", "end", "n") == [(5, 25, 1)]
 
     @recipe(STREAMINSIGHT, "`TopK` with ties")
-    def test_ties(self, spark: SparkSession) -> None:
+    def test_top_by_has_ties_or_one_of_them(self, spark: SparkSession) -> None:
         rows = table(spark, JOBS, ("a", 1, 2, 5.0), ("b", 2, 3, 5.0), ("c", 3, 4, 1.0))
         windows = events(rows, start="starts", end="ends").window(tumbling(10))
         assert rows_of(windows.apply(stats.top_by("k", "x", k=1, ties="all")), "value") == [("a",), ("b",)]
@@ -119,7 +129,7 @@ class TestDefaults:
 
 class TestTime:
     @recipe(STREAMINSIGHT, "`PointEvent`", "`IntervalEvent`", "`EdgeEvent`, each sample ending the one before")
-    def test_kinds_of_events(self, spark: SparkSession) -> None:
+    def test_events_are_points_intervals_or_edges(self, spark: SparkSession) -> None:
         rows = table(spark, JOBS, ("a", 1, 12, 1.0), ("a", 4, 6, 2.0))
         points = events(rows, key="k", at="starts").window(snapshot()).aggregate(x=stats.sum("x"))
         assert rows_of(points, "start", "end", "x") == [(1, 2, 1.0), (4, 5, 2.0)]
@@ -129,7 +139,7 @@ class TestTime:
         assert rows_of(edges, "start", "x") == [(1, 1.0), (4, 2.0)]
 
     @recipe(STREAMINSIGHT, "`EdgeEvent` with start and end edges", "a retraction", "a CTI")
-    def test_edges_retractions_and_ctis(self, streaming: StartsJob) -> None:
+    def test_end_edges_and_retractions_change_what_a_cti_makes_final(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
             stream = events(rows, id="id", start="starts", end="ends", change="change", new_end="new_end")
             return stream.window(snapshot()).aggregate(n=stats.count())
@@ -143,7 +153,7 @@ class TestTime:
 
     @pytest.mark.nightly
     @recipe(STREAMINSIGHT, "`AdvanceTimeSettings.IncreasingStartTime`", "`AdvanceTimePolicy.Adjust`")
-    def test_adjusted_events(self, streaming: StartsJob) -> None:
+    def test_a_late_event_is_adjusted_to_the_watermark(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
             stream = events(rows, start="starts", end="ends", watermark=ordered(), late_policy="adjust")
             return stream.window(snapshot()).aggregate(n=stats.count())
@@ -157,7 +167,7 @@ class TestTime:
 
     @pytest.mark.nightly
     @recipe(STREAMINSIGHT, "`UnorderedStartTime(delay)`", "late events")
-    def test_unordered_start_times(self, streaming: StartsJob) -> None:
+    def test_ctis_follow_behind_unordered_start_times(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
             stream = events(rows, start="starts", end="ends", watermark=10)
             return stream.window(tumbling(10)).aggregate(n=stats.count())
@@ -171,7 +181,7 @@ class TestTime:
 
     @pytest.mark.nightly
     @recipe(STREAMINSIGHT, "`AdvanceTimeGenerationSettings(count, delay)`, `(span, delay)`")
-    def test_generated_ctis(self, streaming: StartsJob) -> None:
+    def test_ctis_are_generated_at_multiples_of_a_span(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
             stream = events(rows, start="starts", end="ends", watermark=punctuate_every(span=20, delay=5))
             return stream.window(tumbling(10)).aggregate(n=stats.count())
@@ -183,16 +193,16 @@ class TestTime:
 
     @pytest.mark.nightly
     @recipe(STREAMINSIGHT, "speculative output, and compensations", "the end of a query")
-    def test_speculative_output(self, streaming: StartsJob) -> None:
+    def test_speculative_output_is_compensated(self, streaming: StartsJob) -> None:
         def job(rows: DataFrame) -> Query:
             stream = events(rows, start="starts", end="ends", watermark=10)
             return stream.window(tumbling(10), emit="eager").aggregate(x=stats.sum("x"))
 
         running = streaming(job, JOBS)
-        first = running.feed(("a", 3, 4, 1.0))
-        assert [(row["change"], row["x"]) for row in first] == [("insert", 1.0)]
-        second = running.feed(("a", 5, 6, 2.0))
-        assert sorted((row["change"], row["x"]) for row in second) == [("insert", 3.0), ("retract", 1.0)]
+        rows = running.feed(("a", 3, 4, 1.0))
+        assert [(row["change"], row["x"]) for row in rows] == [("insert", 1.0)]
+        rows = running.feed(("a", 5, 6, 2.0))
+        assert sorted((row["change"], row["x"]) for row in rows) == [("insert", 3.0), ("retract", 1.0)]
 
 
 class TestQueries:
@@ -205,11 +215,12 @@ class TestQueries:
         "`group e by e.Key into g`, and a window over `g`",
         "`Avg`, `Sum`, `Min`, `Max`, `Count`",
     )
-    def test_windows(self, spark: SparkSession) -> None:
+    def test_windows_hop_follow_events_or_count_them_and_groups_have_their_own(self, spark: SparkSession) -> None:
         rows = table(spark, JOBS, ("a", 2, 13, 1.0), ("a", 5, 8, 3.0), ("a", 11, 18, 8.0), ("b", 2, 3, 5.0))
         stream = events(rows, key="k", start="starts", end="ends")
 
         def counts(window: Any) -> list[tuple[Any, ...]]:
+            """Return start, end and number of members of each window of the key "a"."""
             query = stream.where("k = 'a'").window(window).aggregate(n=stats.count())
             return rows_of(query, "start", "end", "n")
 
@@ -217,6 +228,7 @@ class TestQueries:
         assert counts(hopping(20, 10)) == [(-10, 10, 2), (0, 20, 3), (10, 30, 2)]
         assert counts(tumbling(10, 1)) == [(1, 11, 2), (11, 21, 2)]
         assert counts(snapshot()) == [(2, 5, 1), (5, 8, 2), (8, 11, 1), (11, 13, 2), (13, 18, 1)]
+
         # From one distinct start time to the second: members start inside.
         assert counts(count_by_start(2)) == [(2, 6, 2), (5, 12, 2)]
         query = stream.window(tumbling(20)).aggregate(
@@ -233,10 +245,11 @@ class TestQueries:
         "`where`, `select`",
         "`ShiftEventTime`, `AlterEventDuration`, `AlterEventLifetime`, `ToPointEventStream`",
     )
-    def test_changed_lifetimes(self, spark: SparkSession) -> None:
+    def test_lifetimes_are_shifted_set_extended_or_made_points(self, spark: SparkSession) -> None:
         stream = events(table(spark, JOBS, ("a", 2, 13, 1.0), ("b", 4, 5, -1.0)), start="starts", end="ends")
 
         def lifetimes(changed: Any) -> list[tuple[Any, ...]]:
+            """Return the lifetime and twice the value of the event that `where` leaves, as the only snapshot."""
             query = changed.where("x > 0").with_columns(y="2 * x").window(snapshot()).aggregate(y=stats.sum("y"))
             return rows_of(query, "start", "end", "y")
 
@@ -252,7 +265,7 @@ class TestQueries:
         "a join, where lifetimes overlap",
         "a left anti semi join",
     )
-    def test_joins(self, spark: SparkSession) -> None:
+    def test_joins_have_the_overlap_of_lifetimes_and_anti_joins_the_rest(self, spark: SparkSession) -> None:
         left_rows = table(spark, "k string, starts bigint, ends bigint, l string", ("a", 0, 10, "l1"))
         right_rows = table(
             spark, "k string, starts bigint, ends bigint, r string", ("a", 4, 6, "r1"), ("b", 0, 9, "r2")
@@ -266,7 +279,7 @@ class TestQueries:
 
     @pytest.mark.nightly
     @recipe(STREAMINSIGHT, "`Union`", "a query over the output of another")
-    def test_union_and_chained_queries(self, spark: SparkSession) -> None:
+    def test_a_union_and_results_of_a_query_are_events(self, spark: SparkSession) -> None:
         first = events(table(spark, JOBS, ("a", 1, 2, 1.0)), key="k", start="starts", end="ends")
         second = events(table(spark, JOBS, ("a", 3, 4, 2.0), ("b", 13, 14, 4.0)), key="k", start="starts", end="ends")
         sums = union(first=first, second=second).window(tumbling(10)).aggregate(x=stats.sum("x"))
@@ -281,7 +294,7 @@ class TestModules:
         "a UDA: `CepAggregate`, `CepTimeSensitiveAggregate`",
         "`WindowDescriptor`, `IntervalEvent`",
     )
-    def test_a_time_sensitive_aggregate(self, spark: SparkSession) -> None:
+    def test_a_time_sensitive_aggregate_sees_clipped_lifetimes(self, spark: SparkSession) -> None:
         stream = events(table(spark, JOBS, ("a", 5, 25, 1.0)), key="k", start="starts", end="ends")
         clipped = stream.window(tumbling(10), clip="full").aggregate(n=module(Covered, "x"))
         assert rows_of(clipped, "start", "n") == [(0, 5), (10, 10), (20, 5)]
@@ -292,12 +305,13 @@ class TestModules:
         "an incremental UDM of the paper: add, remove and compute over a state",
         "a stream operator, `CepPointStreamOperator` with `Scan`: `ProcessEvent`, `NextCti`, `IsEmpty`",
     )
-    def test_operators_and_incremental_modules(self, spark: SparkSession) -> None:
+    def test_operators_incremental_modules_and_stream_operators_have_the_results_of_streaminsight(
+        self, spark: SparkSession
+    ) -> None:
         rows = table(spark, JOBS, ("a", 1, 12, 4.0), ("a", 5, 6, 6.0))
         stream = events(rows, key="k", start="starts", end="ends")
-        assert rows_of(stream.window(tumbling(20)).apply(module(Halves, "x")), "value") == [
-            *((2.0,), (2.0,), (3.0,), (3.0,)),
-        ]
+        halves = stream.window(tumbling(20)).apply(module(Halves, "x"))
+        assert rows_of(halves, "value") == [(2.0,), (2.0,), (3.0,), (3.0,)]
         snapshots = stream.window(snapshot()).aggregate(x=module(Total, "x"))
         assert rows_of(snapshots, "start", "x") == [(1, 4.0), (5, 10.0), (6, 4.0)]
         points = events(rows, key="k", at="starts", watermark=0).apply(module(Rises, "x"))

@@ -11,6 +11,8 @@ T = TypeVar("T")
 
 
 class Total(IncrementalAggregate[int, int, int]):
+    """The sum, some times over, with all methods that an incremental aggregate may have."""
+
     name, version = "demo.total", "1.0.0"
 
     def __init__(self, times: int = 1) -> None:
@@ -38,7 +40,7 @@ class Total(IncrementalAggregate[int, int, int]):
 
 
 class Values(IncrementalAggregate[int, list[int], list[int]]):
-    """Its states are lists, which somebody may share by mistake."""
+    """All payloads; its states are lists that it changes, so that two windows that share one would be wrong."""
 
     name, version = "demo.values", "1.0.0"
 
@@ -63,6 +65,8 @@ class Values(IncrementalAggregate[int, list[int], list[int]]):
 
 
 class Mean(ColumnarAggregate[float, float]):
+    """The average, on arrays."""
+
     name, version = "demo.mean", "1.0.0"
 
     def components(self) -> dict[str, Component]:
@@ -76,6 +80,8 @@ class Mean(ColumnarAggregate[float, float]):
 
 
 class Largest(Aggregate[T, T]):
+    """The largest payload of any type."""
+
     name, version = "demo.largest", "1.0.0"
 
     def compute_result(self, payloads: Sequence[Any]) -> Any:
@@ -83,6 +89,8 @@ class Largest(Aggregate[T, T]):
 
 
 class Coverage(Aggregate[int, float]):
+    """The time of the events over that of the window."""
+
     name, version = "demo.coverage", "1.0.0"
     is_time_sensitive = True
     accepted_clips = frozenset({ClipPolicy.FULL})
@@ -93,6 +101,8 @@ class Coverage(Aggregate[int, float]):
 
 
 class Busy(IncrementalAggregate[int, int, float]):
+    """The payloads, weighted by the time of their events, over the time of the window."""
+
     name, version = "demo.busy", "1.0.0"
     is_time_sensitive = True
     accepted_clips = frozenset({ClipPolicy.RIGHT, ClipPolicy.FULL})
@@ -111,6 +121,8 @@ class Busy(IncrementalAggregate[int, int, float]):
 
 
 class Distinct(Operator[int, int]):
+    """A row of each different payload."""
+
     name, version = "demo.distinct", "1.0.0"
 
     def compute_result(self, payloads: Sequence[int]) -> list[int]:
@@ -119,6 +131,8 @@ class Distinct(Operator[int, int]):
 
 
 class Starts(Operator[int, int]):
+    """A point of each payload, at the start of its event if that is in the window."""
+
     name, version = "demo.starts", "1.0.0"
     is_time_sensitive = True
 

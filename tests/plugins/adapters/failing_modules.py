@@ -8,7 +8,7 @@ from muntin import Aggregate, Event, IncrementalAggregate, IncrementalOperator, 
 
 
 class Refusing(IncrementalAggregate[int, list[int], int]):
-    """Refuses negative payloads after it has taken those before, and divides by the sum of the others."""
+    """Divide 60 by the sum; a negative payload is refused when those before it are in the state already."""
 
     name, version = "test.refusing", "1"
 
@@ -39,7 +39,7 @@ class Refusing(IncrementalAggregate[int, list[int], int]):
 
 
 class Crowded(Refusing):
-    """Refuses a fourth payload, whether it is added or merged."""
+    """Fail with a fourth payload, whether it is added or merged."""
 
     name = "test.crowded"
 
@@ -54,7 +54,7 @@ class Crowded(Refusing):
 
 
 class Unmade(Refusing):
-    """Has no state of nothing."""
+    """Fail where the first state is made."""
 
     name = "test.unmade"
 
@@ -63,7 +63,7 @@ class Unmade(Refusing):
 
 
 class RefusingTimes(IncrementalOperator[int, list[int], int]):
-    """Refuses windows that start before zero, and long events."""
+    """A row of 60 over each payload; windows that start before zero and events longer than 12 ticks are refused."""
 
     name, version = "test.refusing_times", "1"
     is_time_sensitive = True
@@ -86,6 +86,8 @@ class RefusingTimes(IncrementalOperator[int, list[int], int]):
 
 
 class Inverse(Aggregate[int, float]):
+    """One over the smallest payload; it fails for zero."""
+
     name, version = "test.inverse", "1"
 
     def compute_result(self, payloads: Sequence[int]) -> float:
@@ -93,7 +95,7 @@ class Inverse(Aggregate[int, float]):
 
 
 class Inverses(Operator[int, float]):
-    """Fails while its rows are read."""
+    """A row of one over each payload; with a zero it fails while its rows are read."""
 
     name, version = "test.inverses", "1"
 
@@ -102,7 +104,7 @@ class Inverses(Operator[int, float]):
 
 
 class InverseTimes(Operator[int, float]):
-    """Has rows with times of their own."""
+    """A row of one over each payload at the start of its event; it fails for zero."""
 
     name, version = "test.inverse_times", "1"
     is_time_sensitive = True
@@ -112,7 +114,7 @@ class InverseTimes(Operator[int, float]):
 
 
 class Ordered(IncrementalAggregate[int, list[int], list[int]]):
-    """Refuses a payload that is less than the one before it, and a large one that comes first."""
+    """All payloads in their order; one that is less than the one before it is refused, and a first one above 5."""
 
     name, version = "test.ordered", "1"
     reads_order = True

@@ -21,6 +21,8 @@ from tests.plugins.forms import broken_laws
 
 
 class MeanFn:
+    """A `CombineFn` of Beam whose accumulators are tuples."""
+
     def create_accumulator(self):
         return 0.0, 0
 
@@ -99,6 +101,8 @@ class GroupsFn:
 
 
 class WeightedAverage:
+    """An aggregate function of PyFlink that takes two columns, and retracts."""
+
     def create_accumulator(self):
         return [0, 0]
 
@@ -120,12 +124,14 @@ class WeightedAverage:
 
 
 class Reading(NamedTuple):
+    """A record of the columns that `WeightedAverage` takes."""
+
     value: int
     weight: int
 
 
 @pytest.mark.parametrize("payload", [Reading(5, 2), (5, 2)])
-def test_the_fields_of_a_record_are_arguments(payload):
+def test_the_fields_of_a_record_are_arguments_of_accumulate(payload):
     module = from_aggregate_function(WeightedAverage, name="flink.weighted", version="1.0.0", input=Reading)()
     assert module.add_events(module.create_state(), [payload]) == [10, 2]
 
@@ -137,6 +143,8 @@ class Row(tuple[Any, ...]):
 
 
 class WithRows(WeightedAverage):
+    """Keeps a row in its accumulator, which has to be written as plain data and read again."""
+
     def create_accumulator(self):
         return [Row((0, 0))]
 
@@ -151,11 +159,15 @@ class WithRows(WeightedAverage):
 
 @dataclass
 class Buffer:
+    """A state that is a dataclass, as `state=` may say."""
+
     total: int = 0
     count: int = 0
 
 
 class Average:
+    """An `Aggregator` as Spark's Scala has it, with annotations, which changes the first of two buffers."""
+
     def zero(self) -> Buffer:
         return Buffer()
 
@@ -174,6 +186,8 @@ class Average:
 
 
 class Collecting:
+    """An aggregator whose first buffer is one list for all windows, which it changes."""
+
     zero: list[str] = []  # noqa: RUF012  # a value that everybody shares, as a careless writer has it
 
     def reduce(self, buffer, value: str):
@@ -189,7 +203,7 @@ class Collecting:
 
 
 class Median:
-    """Forgets everything when it finishes, as SQLite lets it."""
+    """An aggregate of SQLite that takes values out of its state when it finishes, after which SQLite drops it."""
 
     def __init__(self):
         self.values = []
@@ -204,6 +218,8 @@ class Median:
 
 
 class SumOf:
+    """A window function of SQLite, which takes any number of columns and also takes them back."""
+
     def __init__(self):
         self.total = 0
 
@@ -221,6 +237,8 @@ class SumOf:
 
 
 class Count:
+    """An aggregate of SQLite that takes no column."""
+
     def __init__(self):
         self.count = 0
 
@@ -231,12 +249,14 @@ class Count:
         return self.count
 
 
-def test_what_takes_no_value_is_called_without_one():
+def test_an_aggregate_without_arguments_is_called_once_for_each_payload():
     module = from_sqlite_aggregate(Count, name="sqlite.number", version="1.0.0")()
     assert module.add_events(module.create_state(), [None, None]) == {"count": 2}
 
 
 class Mean:
+    """A statistic of River with all that it may have: weights, reverting, and sums and differences of two."""
+
     def __init__(self):
         self.n = 0.0
         self.mean = 0.0
@@ -266,7 +286,7 @@ class Mean:
 
 
 class Covariance:
-    """Keeps other statistics, and what is in slots."""
+    """A statistic that keeps its parts in slots, three of which are statistics."""
 
     __slots__ = ("n", "product", "x", "y")
 
@@ -287,7 +307,7 @@ class Covariance:
 
 
 class Distinct:
-    """Knows its own state, as classes in other languages do."""
+    """A statistic that says itself what its state is, as those written in other languages do."""
 
     def __init__(self, most: int = 100):
         self._inside = deque(maxlen=most)
@@ -306,7 +326,7 @@ class Distinct:
 
 
 class Wrapped:
-    """Has an object inside that knows its own state."""
+    """A statistic with an attribute that says itself what its state is."""
 
     def __init__(self):
         self.inner = Distinct(most=1000)
@@ -318,7 +338,7 @@ class Wrapped:
         return self.inner.get()
 
 
-def test_an_object_that_knows_its_state_is_stored_as_that():
+def test_an_object_that_says_what_its_state_is_is_stored_as_that():
     module = from_statistic(Distinct, name="river.distinct", version="1.0.0")(most=2)
     assert module.add_events(module.create_state(), [1, 2, 3]) == b"2,3"
 
@@ -351,5 +371,5 @@ LAWFUL = (
 
 
 @pytest.mark.parametrize(("module", "attributes"), LAWFUL, ids=lambda value: getattr(value, "name", ""))
-def test_what_an_adapter_makes_keeps_all_laws(module, attributes):
+def test_a_module_that_an_adapter_made_keeps_all_laws(module, attributes):
     assert broken_laws(module, **attributes) == []

@@ -124,17 +124,22 @@ class Ends(Aggregator):
         return (values[0], values[-1], values)
 
 
-class Needing(Mean):
+class Scaled(Mean):
+    """Cannot be made without a parameter, so a class of it cannot say its schemas."""
+
     def __init__(self, scale: float) -> None:
         self.scale = scale
 
 
 class Trip(NamedTuple):
+    """A record of two columns."""
+
     km: float
     riders: int
 
 
 def adapted(aggregator: Any, **options: Any) -> Any:
+    """Return the module that an aggregator, or a class of such, is made."""
     return from_aggregator(aggregator, name="spark.adapted", version="1.0.0", **options)
 
 
@@ -154,7 +159,7 @@ def test_states_merge_as_buffers_do() -> None:
     left = module.add_events(module.create_state(), [1.0, 2.0])
     right = module.add_events(module.create_state(), [6.0])
     assert module.compute_result(module.combine(left, right)) == 3.0
-    assert left == (3.0, 2)  # plain tuples are kept
+    assert left == (3.0, 2), "a buffer of plain values is the state itself"
 
 
 @pytest.mark.parametrize(
@@ -177,10 +182,13 @@ def test_records_and_lists_of_a_schema_are_columns() -> None:
     assert result(module(most=2), [5, 3, 9]) == (3, 5, [3, 5])
 
 
-def test_the_laws_and_restarts_find_nothing() -> None:
+def test_buffers_merge_in_any_order_and_the_laws_hold() -> None:
     payloads = [1.0, 2.0, 4.5, None]
     assert tree_result(adapted(Mean)(), payloads, Random(3)) == 2.5
     assert broken_laws(adapted(Mean, input=float | None)()) == []
+
+
+def test_buffers_survive_restarts() -> None:
     script = Script().point("a", 1, 2.0).point("b", 4, 3.0).punctuate(5).point("c", 12, 7.0).close()
     survived = crash_everywhere(script, WindowedQuery(tumbling(10), [Computation(adapted(Mean, input=float)())]))
     assert len(survived.evaluators) > 1
@@ -188,12 +196,12 @@ def test_the_laws_and_restarts_find_nothing() -> None:
 
 def test_a_class_that_needs_parameters_says_its_types_or_comes_as_an_instance() -> None:
     with pytest.raises(ModuleDefinitionError, match=r"which takes scale\n  expected: an instance"):
-        adapted(Needing)
-    assert result(adapted(Needing(2.0))(), [1.0, 3.0]) == 2.0
-    assert result(adapted(Needing, result=float, input=float)(2.0), [1.0, 3.0]) == 2.0
+        adapted(Scaled)
+    assert result(adapted(Scaled(2.0))(), [1.0, 3.0]) == 2.0
+    assert result(adapted(Scaled, result=float, input=float)(2.0), [1.0, 3.0]) == 2.0
 
 
-def test_what_is_not_implemented_and_what_no_column_has_is_refused() -> None:
+def test_an_aggregator_that_lacks_methods_is_refused() -> None:
     class Lacking(Aggregator):
         bufferSchema = Mean.bufferSchema
         outputType = Mean.outputType
@@ -201,18 +209,23 @@ def test_what_is_not_implemented_and_what_no_column_has_is_refused() -> None:
     with pytest.raises(ModuleDefinitionError, match="Lacking has no reduce and no merge and no finish"):
         adapted(Lacking)
 
-    class Odd(Mean):
+
+def test_an_aggregator_whose_output_no_column_has_is_refused() -> None:
+    class Null(Mean):
         @property
         def outputType(self):
             return spark_types.NullType()
 
     with pytest.raises(ModuleDefinitionError, match=r"NullType(.|\n)*or say it with result="):
-        adapted(Odd)
+        adapted(Null)
+
+
+def test_types_that_are_given_go_before_those_of_the_schema() -> None:
     decimals = adapted(Mean, input=Decimal, result=Decimal)
     assert spell(decimals.result_field()) == "decimal"
 
 
-def test_a_query_runs_it(spark: SparkSession) -> None:
+def test_a_query_on_spark_runs_an_aggregator_as_a_module(spark: SparkSession) -> None:
     from muntin_engine import events, module
 
     df = spark.createDataFrame([(1, 2.0), (2, None), (3, 5.0), (12, 7.0)], "at bigint, x double")

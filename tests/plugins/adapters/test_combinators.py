@@ -31,27 +31,34 @@ from muntin_adapters.combinators import (
 )
 from tests.plugins.adapters.combined_modules import Busy, Coverage, Distinct, Largest, Mean, Starts, Total, Values
 
-OPTIONAL = ("remove_events", "combine", "deduct", "columnar_form")
+CAPABILITIES = ("remove_events", "combine", "deduct", "columnar_form")
+"""The methods that a module need not have."""
+
 WINDOW = Window(0, 10)
 
 
 def is_even(value: int) -> bool:
+    """A condition for `filtering`."""
     return value % 2 == 0
 
 
 def length(text: str) -> int:
+    """A function for `mapping` whose types are annotated."""
     return len(text)
 
 
 def types(module: Any) -> tuple[str, str]:
+    """Return the types of the payloads and of the result of a module."""
     return spell(module.input_field()), spell(module.result_field())
 
 
 def capabilities(module: Any) -> list[str]:
-    return [name for name in OPTIONAL if hasattr(module, name)]
+    """Return the optional methods that a module has."""
+    return [name for name in CAPABILITIES if hasattr(module, name)]
 
 
 def compute(module: Any, payloads: list[Any]) -> Any:
+    """Return the result of an incremental module for payloads that are added in one call."""
     return module.compute_result(module.add_events(module.create_state(), payloads))
 
 
@@ -61,7 +68,9 @@ def test_a_filter_leaves_nothing_where_no_payload_meets_its_condition() -> None:
     assert capabilities(even) == ["remove_events", "combine", "deduct"]
     assert compute(even(), [1, 2, 3, 4]) == 6
     assert compute(even(), [1, 3]) is None
-    assert list(filtering(Distinct, is_even)().compute_result([1, 3])) == []
+
+    even_values = filtering(Distinct, is_even)
+    assert list(even_values().compute_result([1, 3])) == []
 
 
 def test_a_window_of_which_nothing_is_left_has_a_row_and_an_empty_window_has_none() -> None:
@@ -79,17 +88,23 @@ def test_a_filter_takes_the_fields_of_a_record() -> None:
     assert compute(heavy(), [(5, 1), (3, 2)]) == 6
 
 
-def test_times_stay_with_their_payloads() -> None:
+def test_a_filter_leaves_the_lifetimes_of_events_as_they_are() -> None:
     events = [Event(0, 5, 1), Event(2, 6, 2)]
-    assert filtering(Coverage, is_even)().compute_result(events, WINDOW) == 0.4
-    assert mapping(Starts, lambda value: value * 10, input=int)().compute_result(events, WINDOW) == [
-        Event.point(0, 10),
-        Event.point(2, 20),
-    ]
-    assert filtering(Coverage, is_even).accepted_clips == Coverage.accepted_clips
+    coverage_of_even = filtering(Coverage, is_even)
+    assert coverage_of_even().compute_result(events, WINDOW) == 0.4  # four of ten ticks
+    assert coverage_of_even.accepted_clips == Coverage.accepted_clips
+
+
+def test_a_mapping_leaves_the_lifetimes_of_events_as_they_are() -> None:
+    events = [Event(0, 5, 1), Event(2, 6, 2)]
+    starts_of_tens = mapping(Starts, lambda value: value * 10, input=int)
+    assert starts_of_tens().compute_result(events, WINDOW) == [Event.point(0, 10), Event.point(2, 20)]
+
+
+def test_the_members_of_a_group_have_their_lifetimes() -> None:
     busy = grouping_by(Busy)()
     state = busy.add_events(busy.create_state(WINDOW), [Event(0, 5, Grouped("a", 2))], WINDOW)
-    assert busy.compute_result(state, WINDOW) == {"a": 1.0}
+    assert busy.compute_result(state, WINDOW) == {"a": 1.0}  # 2 for five of ten ticks
 
 
 def test_a_mapping_reads_what_its_function_takes() -> None:
@@ -139,12 +154,15 @@ def test_each_group_has_its_own_result() -> None:
 
 def test_a_group_without_members_is_gone() -> None:
     module = grouping_by(Total)()
-    first = [Grouped("a", 1)]
-    second = [Grouped("b", 2)]
-    state = module.remove_events(module.add_events(module.create_state(), first + second), first)
-    assert module.compute_result(state) == {"b": 2}
-    combined = module.combine(module.add_events({}, first), module.add_events({}, second))
-    assert module.compute_result(module.deduct(combined, module.add_events({}, second))) == {"a": 1}
+    of_a = [Grouped("a", 1)]
+    of_b = [Grouped("b", 2)]
+
+    state = module.add_events(module.create_state(), of_a + of_b)
+    assert module.compute_result(module.remove_events(state, of_a)) == {"b": 2}
+
+    state_of_b = module.add_events(module.create_state(), of_b)
+    both = module.combine(module.add_events(module.create_state(), of_a), state_of_b)
+    assert module.compute_result(module.deduct(both, state_of_b)) == {"a": 1}
 
 
 def test_a_module_that_needs_no_payload_can_be_grouped_by_one_column() -> None:
@@ -154,9 +172,9 @@ def test_a_module_that_needs_no_payload_can_be_grouped_by_one_column() -> None:
 
 
 def test_the_first_groups_come_in_order_and_ties_go_by_group() -> None:
-    module = top_n(grouping_by("stats.max"), 3)
-    payloads = [Grouped(*pair) for pair in [("d", 1.0), ("c", 5.0), ("b", 5.0), ("a", nan), ("e", None)]]
-    assert [place.group for place in compute(module(), payloads)] == ["a", "b", "c"]
+    payloads = [Grouped("d", 1.0), Grouped("c", 5.0), Grouped("b", 5.0), Grouped("a", nan), Grouped("e", None)]
+    three_largest = compute(top_n(grouping_by("stats.max"), 3)(), payloads)
+    assert [place.group for place in three_largest] == ["a", "b", "c"]
     assert compute(top_n(grouping_by("stats.max"), 1, largest=False)(), payloads) == [Ranked("d", 1.0)]
     assert types(top_n(grouping_by(Total), 2))[1] == "list[struct<group: Group, result: integer>]"
 
@@ -180,6 +198,8 @@ def test_several_aggregates_read_the_one_type_that_some_of_them_say() -> None:
 
 
 class Longest(Aggregate[str, int]):
+    """The length of the longest text."""
+
     name, version = "demo.longest", "1.0.0"
 
     def compute_result(self, payloads: Sequence[str]) -> int:
@@ -202,23 +222,29 @@ def test_several_aggregates_read_what_all_of_them_may_read() -> None:
 def test_a_combinator_keeps_how_large_decimals_grow() -> None:
     inner = all_of(total="stats.sum", mean="stats.average", most="stats.max", count="stats.count")
     outer = all_of(inner=inner, mean=skipping_nulls(with_default("stats.average", None)))
-    parts = {part.name: part for part in outer.result_field().type.fields}
-    grown = {part.name: getattr(part.type, "growth", None) for part in parts["inner"].type.fields}
-    assert grown == {"total": (10, 0), "mean": (4, 4), "most": (0, 0), "count": None}
-    assert parts["mean"].type.growth == (4, 4)
+
+    # by how many digits in all, and how many of them after the point, a result is larger than the column
+    fields = {part.name: part.type for part in outer.result_field().type.fields}
+    growth_of_inner = {part.name: getattr(part.type, "growth", None) for part in fields["inner"].fields}
+    assert growth_of_inner == {"total": (10, 0), "mean": (4, 4), "most": (0, 0), "count": None}
+    assert fields["mean"].growth == (4, 4)
+
     by_group = grouping_by("stats.average").result_field().type
-    assert (by_group.key.type.growth, by_group.value.type.growth) == (None, (4, 4))
+    assert by_group.key.type.growth is None
+    assert by_group.value.type.growth == (4, 4)
 
 
 def test_several_aggregates_see_times_if_one_of_them_does() -> None:
     module = all_of(total=Total, coverage=Coverage, largest=Largest)
-    assert (module.is_time_sensitive, module.is_incremental, module.reads_times) == (True, False, True)
+    assert module.is_time_sensitive
+    assert not module.is_incremental
+    assert module.reads_times
     assert module.accepted_clips == frozenset({ClipPolicy.FULL})
     events = [Event(0, 5, 1), Event(2, 6, 2)]
     assert module().compute_result(events, WINDOW) == {"total": 3, "coverage": 0.9, "largest": 2}
 
 
-def test_a_preset_parameter_is_the_querys_no_more() -> None:
+def test_a_preset_parameter_is_no_longer_one_of_the_module() -> None:
     module = preset("stats.quantile", q=0.5)
     assert str(signature(module)) == "()"
     assert compute(module(), [1.0, 2.0, 9.0]) == 2.0
@@ -227,7 +253,7 @@ def test_a_preset_parameter_is_the_querys_no_more() -> None:
         preset("stats.quantile", p=0.5)
 
 
-def test_what_a_module_was_made_with_is_in_its_version() -> None:
+def test_a_module_made_with_anything_else_has_another_version() -> None:
     versions = [
         filtering(Total, is_even).version,
         filtering(Total, lambda value: value > 1).version,
@@ -241,11 +267,14 @@ def test_what_a_module_was_made_with_is_in_its_version() -> None:
         all_of(b=Total).version,
     ]
     assert len(set(versions)) == len(versions)
-    assert versions[0] == "1.0.0 where <tests.plugins.adapters.test_combinators.is_even>"
-    assert filtering(Total, lambda value: value > 1).version == versions[1]
 
 
-def test_what_a_condition_refers_to_is_in_the_version_too() -> None:
+def test_a_condition_is_in_the_version_by_its_name_or_its_code() -> None:
+    assert filtering(Total, is_even).version == "1.0.0 where <tests.plugins.adapters.test_combinators.is_even>"
+    assert filtering(Total, lambda value: value > 1).version == filtering(Total, lambda value: value > 1).version
+
+
+def test_a_value_that_a_condition_refers_to_is_in_the_version_too() -> None:
     def above(limit: int) -> Any:
         return lambda value: value > limit
 
@@ -275,22 +304,28 @@ def test_a_name_that_nobody_offers_is_refused_with_the_closest() -> None:
         filtering("stats.averge", is_even)
 
 
-def to_itself(value: int) -> range:
+def below(value: int) -> range:
+    """Return the numbers from zero up to a value, which are none for zero."""
     return range(value)
 
 
 def letters(text: str) -> list[str]:
+    """Return the letters of a text, with annotated types."""
     return [*text]
 
 
 def test_a_payload_may_be_several_values_or_none() -> None:
-    numbers = flat_mapping(Total, to_itself, input=int)()
-    state = numbers.add_events(numbers.create_state(), [4, 0, 2])
-    assert numbers.compute_result(state) == 0 + 1 + 2 + 3 + 0 + 1
-    assert numbers.compute_result(numbers.remove_events(state, [4, 2])) is None
-    assert numbers.compute_result(numbers.add_events(numbers.create_state(), [0])) is None
+    sum_below = flat_mapping(Total, below, input=int)()
+    state = sum_below.add_events(sum_below.create_state(), [4, 0, 2])
+    assert sum_below.compute_result(state) == (0 + 1 + 2 + 3) + (0 + 1)
+    assert sum_below.compute_result(sum_below.remove_events(state, [4, 2])) is None
+    assert sum_below.compute_result(sum_below.add_events(sum_below.create_state(), [0])) is None
+
+
+def test_a_flat_mapping_has_the_type_and_the_name_of_its_function_in_its_version() -> None:
     distinct = flat_mapping("stats.distinct_count", letters)
-    assert (spell(distinct.input_field()), distinct.name) == ("string", "stats.distinct_count_flat_mapped")
+    assert spell(distinct.input_field()) == "string"
+    assert distinct.name == "stats.distinct_count_flat_mapped"
     assert "letters" in distinct.version
 
 
@@ -310,17 +345,31 @@ def test_what_a_function_makes_has_a_type_where_a_module_takes_any() -> None:
 def test_a_module_sees_payloads_in_the_order_of_a_key_and_ties_as_they_come() -> None:
     by_length = sorting("stats.collect_list", len)()
     assert by_length.compute_result(["plum", "fig", "pear", "nut"]) == ["fig", "nut", "plum", "pear"]
-    longest = sorting("stats.collect_list", len, descending=True)()
-    assert longest.compute_result(["plum", "fig", "pear", "nut"]) == ["plum", "pear", "fig", "nut"]
-    by_itself = sorting("stats.collect_list")()
-    assert by_itself.compute_result([2.0, nan, None, -0.0, 1.0])[:-1] == [0.0, 1.0, 2.0]
-    assert (by_length.reads_order, by_itself.reads_order) == (True, False)
+    longest_first = sorting("stats.collect_list", len, descending=True)()
+    assert longest_first.compute_result(["plum", "fig", "pear", "nut"]) == ["plum", "pear", "fig", "nut"]
+
+
+def test_without_a_key_payloads_are_in_the_order_of_their_values() -> None:
+    by_value = sorting("stats.collect_list")()
+    assert by_value.compute_result([2.0, nan, None, -0.0, 1.0])[:-1] == [0.0, 1.0, 2.0]
+
+
+def test_a_sorting_module_reads_the_order_of_the_query_for_ties_of_a_key_alone() -> None:
+    by_length = sorting("stats.collect_list", len)()
+    by_value = sorting("stats.collect_list")()
+    assert by_length.reads_order
+    assert not by_value.reads_order
     assert not hasattr(by_length, "combine")
+
+
+def test_the_direction_of_an_order_is_in_the_version() -> None:
     assert sorting("stats.first", len).version != sorting("stats.first", len, descending=True).version
 
 
 def test_a_key_takes_the_fields_of_a_record_and_ties_of_a_ranking_go_by_it() -> None:
     class Sale(NamedTuple):
+        """A value and the amount that it is ranked by."""
+
         value: str
         by: int
 
@@ -334,6 +383,6 @@ def test_sorted_payloads_have_their_order_over_windows_however_rows_arrive() -> 
     query = WindowedQuery(tumbling(10), [Computation(sorting("stats.collect_list")())])
     for values in permutations((3, 1, 2)):
         script = Script()
-        for place, value in enumerate(values):
-            script = script.point(value, place, value)
+        for at, value in enumerate(values):
+            script = script.point(value, at, value)
         assert [row.value for row in script.close().run(query)[None]] == [([1, 2, 3],)]

@@ -47,6 +47,8 @@ class CombineFn:
 
 
 class Half(CombineFn):
+    """Implements two of the four methods."""
+
     def create_accumulator(self):
         return 0
 
@@ -55,6 +57,8 @@ class Half(CombineFn):
 
 
 class AggregateFunction:
+    """Has methods that only fail, as the base class of PyFlink does."""
+
     def retract(self, accumulator, *args):
         raise RuntimeError
 
@@ -63,7 +67,7 @@ class AggregateFunction:
 
 
 class Total(AggregateFunction):
-    """The total, scaled."""
+    """The total, scaled."""  # the documentation of the module as well
 
     def __init__(self, factor: int = 1, *, least: int = 0):
         if factor < 1:
@@ -90,9 +94,12 @@ class Total(AggregateFunction):
 
 
 CLOSED: list[Total] = []
+"""The instances that were closed so far."""
 
 
 class Summed(Total):
+    """Implements retracting and merging, too."""
+
     def retract(self, accumulator, value):
         accumulator[0] -= value * self.factor
 
@@ -102,7 +109,7 @@ class Summed(Total):
 
 
 class Bare:
-    pass
+    """Has no method that an adapter needs."""
 
 
 def test_types_come_from_annotations() -> None:
@@ -111,19 +118,22 @@ def test_types_come_from_annotations() -> None:
     assert (module.name, module.version, module.__doc__) == ("demo.it", "1.0.0", "The total, scaled.")
 
 
-def test_given_types_go_before_annotations() -> None:
+def test_types_that_are_given_go_before_annotations() -> None:
     module = from_aggregate_function(Total, input=float, result=float, **NAMED)
     assert (spell(module.input_field()), spell(module.result_field())) == ("float", "float")
 
 
 def test_only_what_is_implemented_becomes_a_capability() -> None:
-    half = from_aggregate_function(Total, **NAMED)
-    whole = from_aggregate_function(Summed, **NAMED)
-    without = from_aggregate_function(Summed, without=["combine"], **NAMED)
-    capabilities = ("remove_events", "combine", "deduct")
-    assert [hasattr(half, name) for name in capabilities] == [False, False, False]
-    assert [hasattr(whole, name) for name in capabilities] == [True, True, False]
-    assert [hasattr(without, name) for name in capabilities] == [True, False, False]
+    module_without_both = from_aggregate_function(Total, **NAMED)
+    module_with_both = from_aggregate_function(Summed, **NAMED)
+    module_without_combine = from_aggregate_function(Summed, without=["combine"], **NAMED)
+
+    def capabilities(module: Any) -> list[str]:
+        return [name for name in ("remove_events", "combine", "deduct") if hasattr(module, name)]
+
+    assert capabilities(module_without_both) == []
+    assert capabilities(module_with_both) == ["remove_events", "combine"]
+    assert capabilities(module_without_combine) == ["remove_events"]
 
 
 def test_the_parameters_of_a_class_are_the_modules() -> None:
@@ -145,7 +155,7 @@ def test_an_instance_has_no_parameters_and_is_left_alone() -> None:
     assert not instance.is_open
 
 
-def test_it_is_opened_where_it_is_used_and_closed_when_it_is_dropped() -> None:
+def test_an_aggregate_function_is_opened_where_it_is_used_and_closed_when_it_is_dropped() -> None:
     CLOSED.clear()
     module = from_aggregate_function(Total, **NAMED)()
     module.create_state()
@@ -158,25 +168,32 @@ def test_it_is_opened_where_it_is_used_and_closed_when_it_is_dropped() -> None:
 def test_a_module_travels_as_the_call_that_made_it(library: Any) -> None:
     module = from_aggregate_function(Summed, **NAMED)(2, least=1)
     state = module.add_events(module.create_state(), [5])
+
     copied = library.loads(library.dumps(module))
-    assert copied.compute_result(copied.add_events(state, [7])) == 25
-    assert (type(copied).name, hasattr(copied, "combine")) == ("demo.it", True)
+
+    assert copied.compute_result(copied.add_events(state, [7])) == 1 + 2 * (5 + 7)
+    assert type(copied).name == "demo.it"
+    assert hasattr(copied, "combine")
     assert str(signature(type(copied))) == str(signature(type(module)))
 
 
 @pytest.mark.parametrize("library", [pickle, cloudpickle])
-def test_a_module_made_of_made_modules_travels_too(library: Any) -> None:
-    module = filtering(filtering(from_aggregate_function(Summed, **NAMED), bool), callable_condition)(factor=3)
+def test_a_filter_of_a_filter_of_an_adapted_module_travels_too(library: Any) -> None:
+    not_zero = filtering(from_aggregate_function(Summed, **NAMED), bool)
+    module = filtering(not_zero, is_positive)(factor=3)
+
     copied = library.loads(library.dumps(module))
-    assert copied.compute_result(copied.add_events(copied.create_state(), [1, -1, 2])) == 9
+
+    assert copied.compute_result(copied.add_events(copied.create_state(), [1, -1, 2])) == 3 * (1 + 2)
     assert copied.version == module.version
 
 
-def callable_condition(value: int) -> bool:
+def is_positive(value: int) -> bool:
+    """A condition that can be imported."""
     return value > 0
 
 
-def test_what_only_this_program_knows_travels_by_value() -> None:
+def test_a_local_class_and_a_lambda_travel_by_value() -> None:
     class Local(Summed):
         pass
 
@@ -192,7 +209,7 @@ class Written(from_aggregate_function(Summed, name="demo.base", version="1")):  
     state_bytes = 100
 
 
-def test_a_written_subclass_gives_another_name_and_pickles_by_it() -> None:
+def test_a_subclass_that_is_written_out_has_a_name_of_its_own_and_is_pickled_by_it() -> None:
     copied = pickle.loads(pickle.dumps(Written(factor=2)))
     assert type(copied) is Written
     assert copied.add_events(copied.create_state(), [3]) == [6]
@@ -261,7 +278,7 @@ class Holding:
         return 0
 
 
-def test_what_cannot_be_stored_says_how_it_could() -> None:
+def test_an_accumulator_that_cannot_be_stored_is_refused_with_what_to_write() -> None:
     module = from_statistic(Holding, **NAMED)()
     with pytest.raises(
         ModuleContractError, match=r"(?s)the accumulator of demo.it.parts is <object .* give serialize="
@@ -274,11 +291,14 @@ def test_pickle_is_used_only_where_the_writer_says_so() -> None:
     assert isinstance(module.add_events(module.create_state(), [1]), bytes)
 
 
+# Aggregates of SQLite, in SQLite and as modules.
+
 ROWS = [(0, 3), (1, -1), (2, 4), (3, 1), (4, 5), (6, 9), (7, 2), (9, 6)]
+"""Times and values."""
 
 
 class Spread:
-    """An aggregate of the plain kind."""
+    """The largest value less the smallest: an aggregate that can take nothing back."""
 
     def __init__(self):
         self.values = []
@@ -331,6 +351,7 @@ class Covariance:
 
 @pytest.fixture
 def database() -> Iterator[sqlite3.Connection]:
+    """A database with the rows in a table "readings"."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute("CREATE TABLE readings (at INTEGER, value INTEGER)")
         connection.executemany("INSERT INTO readings VALUES (?, ?)", ROWS)
@@ -339,36 +360,37 @@ def database() -> Iterator[sqlite3.Connection]:
 
 def test_an_aggregate_gives_each_tumbling_window_what_group_by_gives(database: sqlite3.Connection) -> None:
     database.create_aggregate("spread", 1, Spread)
-    rows = database.execute("SELECT spread(value) FROM readings GROUP BY at / 4 ORDER BY at / 4")
-    assert modules_results(from_sqlite_aggregate(Spread, name="sqlite.spread", version="1"), 4, 4) == rows.fetchall()
+    groups = database.execute("SELECT 4 * (at / 4) + 4, spread(value) FROM readings GROUP BY at / 4").fetchall()
+
+    module = from_sqlite_aggregate(Spread, name="sqlite.spread", version="1")
+    assert results_by_end(module, tumbling(4)) == dict(groups)
 
 
 def test_a_window_function_gives_each_hopping_window_what_sqlites_own_gives(database: sqlite3.Connection) -> None:
-    # windows   [-2......2)[..      each row's window in SQL ends with it; ours that end one tick after a row are those
-    #                [0......4)
+    # In SQL the window of a row has it and the rows of the three ticks before: it ends one tick after the row. A
+    # hopping window of four ticks ends at each tick, also where there is no row.
     database.create_window_function("sumof", 1, SumOf)
-    sql = "SELECT at, sumof(value) OVER (ORDER BY at RANGE BETWEEN 3 PRECEDING AND CURRENT ROW) FROM readings"
-    expected = dict(database.execute(sql).fetchall())
+    sql = "SELECT at + 1, sumof(value) OVER (ORDER BY at RANGE BETWEEN 3 PRECEDING AND CURRENT ROW) FROM readings"
+    sums_by_end = dict(database.execute(sql).fetchall())
+
     module = from_sqlite_aggregate(SumOf, name="sqlite.sum_of", version="1")
-    assert {end - 1: value for end, (value,) in output(module, 4, 1).items() if end - 1 in expected} == expected
+    results = results_by_end(module, hopping(4, 1))
+    assert {end: results[end] for end in sums_by_end} == sums_by_end
 
 
 def test_an_aggregate_of_two_columns_gives_what_sqlite_gives(database: sqlite3.Connection) -> None:
     database.create_aggregate("covariance", 2, Covariance)  # type: ignore[arg-type]  # its stub knows no such step
     module = from_sqlite_aggregate(Covariance, name="sqlite.covariance", version="1")()
     state = module.add_events(module.create_state(), ROWS)
-    assert (module.compute_result(state),) == database.execute("SELECT covariance(at, value) FROM readings").fetchone()
+
+    (covariance,) = database.execute("SELECT covariance(at, value) FROM readings").fetchone()
+    assert module.compute_result(state) == covariance
 
 
-def output(module, size: int, hop: int) -> dict[int, tuple[int, ...]]:
-    """Return the results of windows by their ends."""
+def results_by_end(module, window) -> dict[int, int]:
+    """Return the result of each window over the rows, by its end."""
     script = Script()
     for place, (at, value) in enumerate(ROWS):
         script = script.point(str(place), at, value)
-    window = tumbling(size) if size == hop else hopping(size, hop)
     rows = script.close().run(WindowedQuery(window, [Computation(module())]))[None]
-    return {row.window.end: row.value for row in rows}
-
-
-def modules_results(module, size: int, hop: int) -> list[tuple[int, ...]]:
-    return [value for _, value in sorted(output(module, size, hop).items())]
+    return {row.window.end: row.value[0] for row in rows}

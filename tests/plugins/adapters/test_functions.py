@@ -32,11 +32,14 @@ def trimmed(values: list[float], share: float = 0.0) -> float:
 
 @dataclass(frozen=True)
 class Trip:
+    """A record, whose fields a function sees as columns."""
+
     distance: float
     hours: int
 
 
 def slowest(trips: Any) -> float:
+    """Return the least speed, of a structured array or a DataFrame."""
     return float((trips["distance"] / trips["hours"]).min())
 
 
@@ -75,15 +78,15 @@ def test_a_function_of_the_standard_library_needs_its_types_alone() -> None:
 def test_an_array_has_the_type_of_a_columnar_aggregate_and_comes_back_as_it_was(
     payload_type: Any, payloads: list[Any], dtype: str
 ) -> None:
-    calls: list[Any] = []
+    dtypes: list[Any] = []
 
     def first(values: Any) -> Any:
-        calls.append(values.dtype)
+        dtypes.append(values.dtype)
         return values[0]
 
     module = from_array_function(first, name="demo.first", version="1", input=payload_type, result=payload_type)
     assert module().compute_result(payloads) == payloads[0]
-    assert calls == [np.dtype(dtype)]
+    assert dtypes == [np.dtype(dtype)]
 
 
 @pytest.mark.parametrize(
@@ -99,18 +102,21 @@ def test_an_array_has_the_type_of_a_columnar_aggregate_and_comes_back_as_it_was(
     ],
 )
 def test_a_series_knows_its_nulls_and_comes_back_as_it_was(payload_type: Any, payloads: list[Any], dtype: str) -> None:
-    calls: list[Any] = []
+    dtypes: list[Any] = []
 
     def everything(values: pd.Series) -> Any:
-        calls.append(str(values.dtype))
+        dtypes.append(str(values.dtype))
         return values
 
     module = from_series_function(
         everything, name="demo.everything", version="1", input=payload_type | None, result=list[payload_type | None]
     )
-    nulls = [None if isinstance(part, float) and isnan(part) else part for part in module().compute_result(payloads)]
-    assert equal(nulls, payloads)
-    assert calls == [dtype]
+    result = []
+    for value in module().compute_result(payloads):
+        is_null = isinstance(value, float) and isnan(value)  # a Series of floats has no other null
+        result.append(None if is_null else value)
+    assert equal(result, payloads)
+    assert dtypes == [dtype]
 
 
 @pytest.mark.parametrize(
@@ -139,5 +145,5 @@ LAWFUL: tuple[tuple[Any, dict[str, Any]], ...] = (
 
 
 @pytest.mark.parametrize(("module", "attributes"), LAWFUL, ids=lambda value: getattr(value, "name", ""))
-def test_what_an_adapter_makes_keeps_all_laws(module: Any, attributes: dict[str, Any]) -> None:
+def test_a_module_that_is_made_of_a_function_keeps_all_laws(module: Any, attributes: dict[str, Any]) -> None:
     assert broken_laws(module, **attributes) == []

@@ -37,18 +37,20 @@ DOWN = ThresholdCrossing(20.0, "down")
 
 
 def points(*values: float | None, start: int = 0) -> Samples:
-    """Return a sample at each tick."""
+    """Return a sample at each tick from a start on."""
     return [Event.point(at, value) for at, value in enumerate(values, start)]
 
 
 def find(module: Any, events: Iterable[Event[Any]], window: Window) -> list[tuple[int, int, Any]]:
+    """Return what a module finds in a window, as (start, end, payload) of each result."""
     return [(row.start, row.end, row.payload) for row in module.compute_result(list(events), window)]
 
 
-LOW = Event.point(1, 1.0)
-HIGH = Event.point(1, 2.0)
-BELOW = Event.point(3, 3.0)
+LOW_AT_1 = Event.point(1, 1.0)
+HIGH_AT_1 = Event.point(1, 2.0)
+HIGHER_AT_3 = Event.point(3, 3.0)
 SAMPLES: list[tuple[Any, Samples, list[tuple[int, int, Any]]]] = [
+    # pattern, samples, and what it finds in the window from 0 to 20: start, end, payload
     #                *         *
     # 20 ---------------------------
     #             *     *   *        *
@@ -69,7 +71,7 @@ SAMPLES: list[tuple[Any, Samples, list[tuple[int, int, Any]]]] = [
     (ThresholdCrossing(20.0), points(18.0, 20.0, 18.0), []),
     (ThresholdCrossing(20.0), points(20.0, 21.0), [(1, 2, Crossing(20.0, 21.0, "up"))]),
     (ThresholdCrossing(20.0), points(18.0, None, nan, 21.0), [(3, 4, Crossing(18.0, 21.0, "up"))]),
-    *((ThresholdCrossing(20.0), points(*none), []) for none in ((), (21.0,), (None,), (nan, 21.0), (21.0, 22.0))),
+    *((ThresholdCrossing(20.0), points(*values), []) for values in ((), (21.0,), (None,), (nan, 21.0), (21.0, 22.0))),
     #    *          21 and 19 both at 4: they stand in the order of the query
     # ----------
     # *  *
@@ -94,11 +96,11 @@ SAMPLES: list[tuple[Any, Samples, list[tuple[int, int, Any]]]] = [
         points(2.0, 2.0, 4.0, 3.0, 5.0, 6.0, 4.0),
         [(1, 3, Rise(2, 2.0, 4.0)), (3, 6, Rise(3, 3.0, 6.0))],
     ),
-    *((ConsecutiveRise(2), points(*level), []) for level in ((1.0, 1.0, 1.0), (3.0, 2.0, 1.0), (3.0,))),
+    *((ConsecutiveRise(2), points(*values), []) for values in ((1.0, 1.0, 1.0), (3.0, 2.0, 1.0), (3.0,))),
     (ConsecutiveRise(3), points(1.0, None, 2.0, nan, 3.0), [(0, 5, Rise(3, 1.0, 3.0))]),
     # between samples that start together there is no rise, whichever comes first
-    (ConsecutiveRise(2), [LOW, HIGH, BELOW], [(1, 4, Rise(2, 2.0, 3.0))]),
-    (ConsecutiveRise(2), [HIGH, LOW, BELOW], [(1, 4, Rise(2, 1.0, 3.0))]),
+    (ConsecutiveRise(2), [LOW_AT_1, HIGH_AT_1, HIGHER_AT_3], [(1, 4, Rise(2, 2.0, 3.0))]),
+    (ConsecutiveRise(2), [HIGH_AT_1, LOW_AT_1, HIGHER_AT_3], [(1, 4, Rise(2, 1.0, 3.0))]),
     # a rise is cut at the border of the window, from 0 to 20
     (ConsecutiveRise(2), points(*map(float, range(30)), start=-2), [(0, 20, Rise(20, 2.0, 21.0))]),
     #       *            8
@@ -144,10 +146,14 @@ def test_a_pattern_of_samples_is_found(module: Any, samples: Samples, expected: 
     assert find(module, samples, Window(0, 20)) == expected
 
 
-@pytest.mark.parametrize(("right", "is_found"), [(101.5, True), (98.5, True), (104.0, False), (97.0, False)])
-def test_shoulders_are_level_within_the_tolerance(right: float, is_found: bool) -> None:
-    samples = points(1.0, 100.0, 50.0, 120.0, 50.0, right, 1.0)
-    assert bool(find(HeadAndShoulders(tolerance=0.03), samples, Window(0, 20))) is is_found
+@pytest.mark.parametrize(("right_shoulder", "is_level"), [(101.5, True), (98.5, True), (104.0, False), (97.0, False)])
+def test_shoulders_are_level_within_the_tolerance(right_shoulder: float, is_level: bool) -> None:
+    left_shoulder = 100.0
+    samples = points(1.0, left_shoulder, 50.0, 120.0, 50.0, right_shoulder, 1.0)
+
+    formations = find(HeadAndShoulders(tolerance=0.03), samples, Window(0, 20))
+
+    assert len(formations) == (1 if is_level else 0)
 
 
 def test_a_crossing_between_two_windows_is_reported_in_the_later_one_alone() -> None:
@@ -159,29 +165,36 @@ def test_a_crossing_between_two_windows_is_reported_in_the_later_one_alone() -> 
     assert over_windows(script, tumbling(10, reach=10), ThresholdCrossing(5.0)) == [(13, Crossing(2.0, 8.0, "up"))]
 
 
-def test_patterns_of_samples_see_starts_as_they_are_and_promise_what_cannot_change() -> None:
-    patterns: list[Any] = [ThresholdCrossing, ConsecutiveRise, HeadAndShoulders]
-    assert {pattern.accepted_clips for pattern in patterns} == {frozenset({ClipPolicy.NONE, ClipPolicy.RIGHT})}
-    bound = OutputContract.TIME_BOUND
-    based = OutputContract.WINDOW_BASED
-    assert [pattern.contract for pattern in patterns] == [bound, based, based]
+@pytest.mark.parametrize("pattern", [ThresholdCrossing, ConsecutiveRise, HeadAndShoulders])
+def test_patterns_of_samples_do_not_clip_the_starts_of_events(pattern: Any) -> None:
+    assert pattern.accepted_clips == {ClipPolicy.NONE, ClipPolicy.RIGHT}
+
+
+def test_a_crossing_alone_depends_on_no_later_sample() -> None:
+    assert ThresholdCrossing.contract is OutputContract.TIME_BOUND
+    assert ConsecutiveRise.contract is OutputContract.WINDOW_BASED
+    assert HeadAndShoulders.contract is OutputContract.WINDOW_BASED
 
 
 def over_windows(script: Script, windows: Any, module: Any) -> list[tuple[int, Any]]:
+    """Return start and payload of each result of a module over the windows of a stream."""
     query = WindowedQuery(windows, [Computation(module)], ClipPolicy.RIGHT, TimestampPolicy.UNCHANGED)
     return [(row.start, row.value) for row in script.close().run(query).get(None, [])]
 
 
 def pairs(events: Sequence[Event[Step[str]]], within: int, window: Window = Window(0, 30)) -> list[str]:  # noqa: B008
+    """Return the labels of each pair that follow each other within a time, such as "ab"."""
     rows = FollowedBy[str](within).compute_result(events, window)
     return sorted(f"{row.payload.first}{row.payload.second}" for row in rows)
 
 
-def lasting(**lives: tuple[int, int]) -> list[Event[Step[str]]]:
-    return [Event(start, end, Step(label)) for label, (start, end) in lives.items()]
+def lasting(**lifetimes: tuple[int, int]) -> list[Event[Step[str]]]:
+    """Return an event of each label, with its start and end."""
+    return [Event(start, end, Step(label)) for label, (start, end) in lifetimes.items()]
 
 
 PAIRS: list[tuple[list[Event[Step[str]]], int, list[str]]] = [
+    # events, the longest time from the end of the first to the start of the second, and the pairs
     # 0    5    10   15   20
     # [-a)
     #        [-b)
@@ -208,9 +221,9 @@ PAIRS: list[tuple[list[Event[Step[str]]], int, list[str]]] = [
     # [a)  [b)  [c)     only a opens, only c closes
     (
         [
-            Event(0, 2, Step("a", True, False)),
-            Event(5, 7, Step("b", False, False)),
-            Event(10, 12, Step("c", False, True)),
+            Event(0, 2, Step("a", opens=True, closes=False)),
+            Event(5, 7, Step("b", opens=False, closes=False)),
+            Event(10, 12, Step("c", opens=False, closes=True)),
         ],
         30,
         ["ac"],
@@ -228,17 +241,22 @@ def test_the_second_starts_within_the_time_after_the_end_of_the_first(
 @pytest.mark.parametrize("seed", range(20))
 def test_pairs_are_those_of_the_definition(seed: int) -> None:
     random = Random(seed)
-    steps = [Step(label, random.random() < 0.7, random.random() < 0.7) for label in "abcdefgh"]
-    starts = [random.randrange(-10, 30) for _ in steps]
-    events = [Event(start, start + random.randint(1, 9), step) for start, step in zip(starts, steps, strict=True)]
+    events = []
+    for label in "abcdefgh":
+        step = Step(label, opens=random.random() < 0.7, closes=random.random() < 0.7)
+        start = random.randrange(-10, 30)
+        events.append(Event(start, start + random.randint(1, 9), step))
     window = Window(0, 20)
     within = random.randrange(15)
+
     expected: list[str] = []
     for first, second in permutations(events, 2):
-        if not (first.payload.opens and second.payload.closes):
-            continue
-        if 0 <= second.start - first.end <= within and window.start <= second.start < window.end:
+        is_allowed = first.payload.opens and second.payload.closes
+        is_in_time = 0 <= second.start - first.end <= within
+        is_in_window = window.start <= second.start < window.end
+        if is_allowed and is_in_time and is_in_window:
             expected.append(f"{first.payload.label}{second.payload.label}")
+
     assert pairs(events, within, window) == sorted(expected)
 
 
@@ -253,18 +271,22 @@ def test_with_tumbling_windows_and_a_reach_each_pair_is_reported_once() -> None:
     #       [b) :         :          a is followed by b in its own window,
     #           :  [c)    :          both by c in the next; a by c after 10, the longest time
     script = Script().insert("1", 0, 3, Step("a")).insert("2", 6, 8, Step("b")).insert("3", 13, 15, Step("c"))
+
     assert over_windows(script, tumbling(10, reach=11), FollowedBy[str](10)) == [
-        (6, Match("a", "b", 3, 6)),
-        (13, Match("a", "c", 3, 13)),
-        (13, Match("b", "c", 8, 13)),
+        (6, Match("a", "b", ended=3, started=6)),
+        (13, Match("a", "c", ended=3, started=13)),
+        (13, Match("b", "c", ended=8, started=13)),
     ]
+
+    # with a reach of 10 the window of c would lack a
     with pytest.raises(PolicyError, match=r"write: tumbling\(10, reach=11\)"):
         over_windows(script, tumbling(10, reach=10), FollowedBy[str](10))
 
 
-# over streams
+# Patterns over streams: operators that follow events in order, without windows.
 
 COMPLETE_TO = 60
+"""The time up to which streams are complete, after all events."""
 
 
 def results_of(operator: StreamOperator[Any, Any, Any], events: Sequence[tuple[int, Any]]) -> list[tuple[int, Any]]:
@@ -281,37 +303,58 @@ def random_events(random: Random, *payloads: Any) -> list[tuple[int, Any]]:
 @pytest.mark.parametrize("seed", range(10))
 def test_a_silence_is_a_gap_between_events(seed: int) -> None:
     times = [time for time, _ in random_events(Random(seed), None)]
-    gaps = [last + 7 for last, time in pairwise([*times, INFINITY]) if time - last >= 7 and last + 7 <= COMPLETE_TO]
-    rows = results_of(Silence(after=7), [(time, None) for time in times])
-    assert [(time, row.since) for time, row in rows] == [(gap, gap - 7) for gap in gaps]
+
+    results = results_of(Silence(after=7), [(time, None) for time in times])
+
+    expected: list[tuple[int, int]] = []  # when it is noticed, and since when there is silence
+    for time, next_time in pairwise([*times, INFINITY]):
+        if next_time - time >= 7 and time + 7 <= COMPLETE_TO:
+            expected.append((time + 7, time))
+    assert [(time, silence.since) for time, silence in results] == expected
 
 
-A = Part("a", closes=False)
-B = Part("b", opens=False)
-X = Part("x", opens=False, closes=False, breaks=True)
+FIRST = Part("a", closes=False)
+SECOND = Part("b", opens=False)
+BREAK = Part("x", opens=False, closes=False, breaks=True)
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_a_pair_is_two_events_with_neither_a_break_nor_another_second_between_them(seed: int) -> None:
-    events = random_events(Random(seed), A, A, B, X)
-    expected: list[tuple[int, int]] = []
+    events = random_events(Random(seed), FIRST, FIRST, SECOND, BREAK)
+
+    results = results_of(FollowedWithout(within=9), events)
+
+    expected: list[tuple[int, int]] = []  # the times of the second and of the first
     for (first_place, (began, first)), (second_place, (time, second)) in combinations(enumerate(events), 2):
-        between = [payload for _, payload in events[first_place + 1 : second_place]]
-        if first is A and second is B and time - began <= 9 and B not in between and X not in between:
+        is_pair = first is FIRST and second is SECOND and time - began <= 9
+        payloads_between = [payload for _, payload in events[first_place + 1 : second_place]]
+        if is_pair and SECOND not in payloads_between and BREAK not in payloads_between:
             expected.append((time, began))
-    rows = results_of(FollowedWithout(within=9), events)
-    assert sorted((time, row.began) for time, row in rows) == sorted(expected)
-    assert all((row.first, row.second) == ("a", "b") for _, row in rows)
+    assert sorted((time, match.began) for time, match in results) == sorted(expected)
+    for _, match in results:
+        assert match.first == "a"
+        assert match.second == "b"
 
 
 def test_an_event_never_follows_itself() -> None:
-    assert [row.first for _, row in results_of(FollowedWithout(within=5), [(1, Part("a")), (3, Part("b"))])] == ["a"]
+    events_that_open_and_close = [(1, Part("a")), (3, Part("b"))]
+
+    results = results_of(FollowedWithout(within=5), events_that_open_and_close)
+
+    assert [match.first for _, match in results] == ["a"]
 
 
 def test_a_machine_goes_from_state_to_state_by_events_and_by_time() -> None:
-    moves = [("shut", "open", "open"), ("open", "close", "shut"), ("ajar", "close", "shut")]
+    door = StateMachine(
+        "shut",
+        transitions=[("shut", "open", "open"), ("open", "close", "shut"), ("ajar", "close", "shut")],
+        timeouts=[("open", 5, "ajar")],
+    )
+    # No transition has an event "knock", and none leads from "shut" by "close".
     events = [(1, "open"), (3, "close"), (10, "open"), (12, "knock"), (15, "close"), (20, "close")]
-    assert results_of(StateMachine("shut", moves, [("open", 5, "ajar")]), events) == [
+
+    assert results_of(door, events) == [
+        # time, and the states before and after, the event, and since when the state before lasted
         (1, Transition("shut", "open", "open", None)),
         (3, Transition("open", "shut", "close", 1)),
         (10, Transition("shut", "open", "open", None)),

@@ -55,6 +55,14 @@ TIMES: dict[Any, SearchStrategy[Any]] = {
 
 @dataclass(frozen=True)
 class Case:
+    """A module with an array form.
+
+    Attributes:
+        module: The module.
+        annotation: The type of its payloads.
+        values: The strategy that draws them.
+    """
+
     module: Any
     annotation: Any
     values: SearchStrategy[Any]
@@ -90,7 +98,7 @@ EXACT = [
 ]
 """Forms whose results are those of their modules to the bit."""
 
-ALL = [
+WITH_A_FORM = [
     *EXACT,
     Case(Variance(), float, FLOATS),
     Case(StandardDeviation(), float, FLOATS),
@@ -99,8 +107,9 @@ ALL = [
     Case(LinearTrend(), Point[float, float], st.builds(Point, st.none() | FLOATS, FLOATS)),
     Case(LinearTrend(), Point[int, float], st.builds(Point, st.none() | INTEGERS, FLOATS)),
 ]
+"""All forms, also those that round; `test_rounding.py` says how far."""
 
-WITHOUT = [
+WITHOUT_A_FORM = [
     (Sum(), Decimal),
     (Sum(), str),
     (Average(), Any),
@@ -117,10 +126,11 @@ WITHOUT = [
     (Variance(), Decimal),
     (Median(), Decimal),
 ]
-"""Inputs for which there is no array form."""
+"""Modules with types of payloads for which they have no array form."""
 
 
 def payload_lists(case: Case) -> SearchStrategy[list[Any]]:
+    """Draw the payloads of a window, with nulls."""
     return st.lists(st.none() | case.values, max_size=8)
 
 
@@ -139,7 +149,7 @@ def test_a_form_gives_the_result_of_its_module_whatever_is_merged_with_what(case
     assert_form_gives_result()
 
 
-@pytest.mark.parametrize("case", ALL, ids=str)
+@pytest.mark.parametrize("case", WITH_A_FORM, ids=str)
 def test_a_result_does_not_depend_on_those_computed_along_with_it(case: Case) -> None:
     form = form_of(case.module, case.annotation)
     groups = st.lists(st.lists(case.values, min_size=1, max_size=5), min_size=1, max_size=4)
@@ -147,7 +157,7 @@ def test_a_result_does_not_depend_on_those_computed_along_with_it(case: Case) ->
     @settings(REPEATABLY, max_examples=10)
     @given(groups)
     def assert_groups_are_independent(groups: list[list[Any]]) -> None:
-        groups = [group for group in groups if not form.skips_nulls or any(map(_is_whole, group))]
+        groups = [group for group in groups if not form.skips_nulls or any(map(_has_no_null, group))]
         if groups:
             at_once = results_at_once(form, groups)
             alone = [results_at_once(form, [group])[0] for group in groups]
@@ -156,33 +166,40 @@ def test_a_result_does_not_depend_on_those_computed_along_with_it(case: Case) ->
     assert_groups_are_independent()
 
 
-def _is_whole(payload: Any) -> bool:
+def _has_no_null(payload: Any) -> bool:
+    """Return False for a record with a null, which forms that skip nulls leave out."""
     return not isinstance(payload, tuple) or None not in payload
 
 
-@pytest.mark.parametrize("case", ALL, ids=str)
+@pytest.mark.parametrize("case", WITH_A_FORM, ids=str)
 @pytest.mark.parametrize("payloads", [[], [None], [None, None]])
-def test_nothing_but_nulls_gives_what_the_module_gives(case: Case, payloads: list[None]) -> None:
-    assert equal_results(result(form_of(case.module, case.annotation), payloads), result(case.module, payloads))
+def test_of_nulls_alone_a_form_gives_what_its_module_gives(case: Case, payloads: list[None]) -> None:
+    form = form_of(case.module, case.annotation)
+    assert equal_results(result(form, payloads), result(case.module, payloads))
 
 
-@pytest.mark.parametrize("case", ALL, ids=str)
-def test_a_form_is_named_and_typed_as_its_module_and_travels_to_workers(case: Case) -> None:
+@pytest.mark.parametrize("case", WITH_A_FORM, ids=str)
+def test_a_form_is_named_and_typed_as_its_module(case: Case) -> None:
     form = form_of(case.module, case.annotation)
     form.check_definition()
     assert (form.name, form.version) == (case.module.name, case.module.version)
     assert form.result_field().is_nullable == case.module.result_field().is_nullable
+
+
+@pytest.mark.parametrize("case", WITH_A_FORM, ids=str)
+def test_a_form_travels_to_workers(case: Case) -> None:
+    form = form_of(case.module, case.annotation)
     travelled = pickle.loads(pickle.dumps(form))
     assert vars(travelled) == vars(form)
     assert travelled.components() == form.components()
 
 
-@pytest.mark.parametrize(("module", "annotation"), WITHOUT)
-def test_other_inputs_have_no_form(module: Any, annotation: Any) -> None:
+@pytest.mark.parametrize(("module", "annotation"), WITHOUT_A_FORM)
+def test_payloads_of_other_types_have_no_form(module: Any, annotation: Any) -> None:
     assert module.columnar_form(describe(annotation, "input")) is None
 
 
 def test_importing_the_plugin_loads_neither_numpy_nor_sketches() -> None:
-    code = "import sys, muntin_stats.plugin; print(*sorted({'numpy', 'pandas', 'datasketches'} & {*sys.modules}))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []
+    program = "import sys, muntin_stats.plugin; print(*sorted({'numpy', 'pandas', 'datasketches'} & {*sys.modules}))"
+    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert finished.stdout.split() == []

@@ -39,40 +39,57 @@ EIGHTHS = st.integers(-8000, 8000).map(lambda eighths: eighths / 8)
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 """Any finite ones, from the smallest to the largest."""
 
-FEW = st.lists(FLOATS, max_size=6)
+FEW_FLOATS = st.lists(FLOATS, max_size=6)
 RANDOMS = st.randoms(use_true_random=False)
 WINDOW = Window(0, 100)
 
 
 def exact(values: Sequence[float]) -> Fraction:
+    """Return the sum of floats, without rounding."""
     return sum(map(Fraction, values), Fraction(0))
 
 
 # exact sums
 
 
-@given(FEW, FEW, st.integers(1, 2**70))
-def test_a_sum_is_that_of_fractions_in_any_order_and_rounded_once(
-    remaining: list[float], removed: list[float], divisor: int
-) -> None:
-    assert exact(expand(remaining)) == exact(remaining)
-    assert expand(remaining) == expand(remaining[::-1]) == expand(sorted(remaining))
+@given(FEW_FLOATS)
+def test_floats_are_expanded_to_others_of_the_same_sum_in_any_order(values: list[float]) -> None:
+    assert exact(expand(values)) == exact(values)
+    assert expand(values) == expand(values[::-1]) == expand(sorted(values))
+
+
+@given(FEW_FLOATS, FEW_FLOATS)
+def test_numbers_that_leave_a_total_leave_no_trace(remaining: list[float], removed: list[float]) -> None:
     assert Total.of(remaining) + Total.of(removed) - Total.of(removed) == Total.of(remaining)
-    quotient = exact(remaining) / divisor
-    assert Total.of(remaining).over(divisor) == nearest(quotient.numerator, quotient.denominator)
-    integers, scale = whole(remaining)
-    assert [Fraction(integer, 2**scale) for integer in integers] == list(map(Fraction, remaining))
 
 
-def test_the_ends_of_floats_are_summed_as_any_others() -> None:
+@given(FEW_FLOATS, st.integers(1, 2**70))
+def test_a_total_over_a_count_is_rounded_once(values: list[float], count: int) -> None:
+    quotient = exact(values) / count
+    assert Total.of(values).over(count) == nearest(quotient.numerator, quotient.denominator)
+
+
+@given(FEW_FLOATS)
+def test_floats_are_whole_numbers_over_one_power_of_two(values: list[float]) -> None:
+    integers, scale = whole(values)
+    assert [Fraction(integer, 2**scale) for integer in integers] == list(map(Fraction, values))
+
+
+def test_the_largest_and_the_smallest_float_are_summed_as_any_others() -> None:
     assert expand([float_info.max, 5e-324]) == [float_info.max, 5e-324]
     assert expand([5e-324, float_info.max, -float_info.max]) == [5e-324]
     assert expand([]) == expand([0.0, -0.0]) == expand([2.5, -2.5]) == []
-    twice = Total.of([1.7e308, 1.7e308])
-    assert twice.rounded == inf
-    assert twice.over(2) == 1.7e308
-    assert (twice - Total.of([1.7e308])).rounded == 1.7e308
+
+
+def test_a_total_beyond_the_largest_float_is_infinite_and_its_average_is_not() -> None:
+    total = Total.of([1.7e308, 1.7e308])
+    assert total.rounded == inf
+    assert total.over(2) == 1.7e308
+    assert (total - Total.of([1.7e308])).rounded == 1.7e308
     assert Total().rounded == 0.0
+
+
+def test_a_quotient_beyond_the_largest_float_is_infinite_with_its_sign() -> None:
     assert nearest(10**400, -3) == nearest(-(10**400), 3) == -inf
     assert nearest(-(10**400), -3) == inf
 
@@ -80,10 +97,14 @@ def test_the_ends_of_floats_are_summed_as_any_others() -> None:
 @pytest.mark.parametrize(
     ("values", "expected"), [([inf, 1.0], inf), ([-inf, inf], nan), ([nan, inf], nan), ([-inf, -inf], -inf)]
 )
-def test_what_is_not_finite_decides_the_sum_while_it_is_there(values: list[float], expected: float) -> None:
+def test_infinity_and_nan_decide_a_sum_until_they_leave_it(values: list[float], expected: float) -> None:
     total = Total.of([2.5]) + Total.of(values)
     assert str(total.rounded) == str(expected)
     assert (total - Total.of(values)).rounded == 2.5
+
+
+@pytest.mark.parametrize("values", [[inf, 1.0], [-inf, inf], [nan, inf], [-inf, -inf]])
+def test_infinity_and_nan_are_no_whole_numbers(values: list[float]) -> None:
     with pytest.raises((OverflowError, ValueError)):
         whole(values)
 
@@ -124,19 +145,21 @@ def test_a_deviation_is_finite_where_the_variance_is_not() -> None:
 def test_covariance_and_correlation_are_those_of_numpy(pairs: list[tuple[float, float]], random: Random) -> None:
     points = [Point(x, y) for x, y in pairs]
     xs, ys = np.array(pairs).T
+
     spread = float(np.std(xs) * np.std(ys)) + 1e-9
     for ddof in (0, 1):
         expected = pytest.approx(np.cov(xs, ys, ddof=ddof)[0, 1], rel=1e-9, abs=1e-9 * spread)
         assert result(Covariance(ddof=ddof), points) == expected
         assert tree_result(form_of(Covariance(ddof=ddof), Point[float, float]), points, random) == expected
+
     correlation = result(Correlation(), points)
-    rounded = tree_result(form_of(Correlation(), Point[float, float]), points, random)
+    correlation_of_form = tree_result(form_of(Correlation(), Point[float, float]), points, random)
     if len(set(xs)) == 1 or len(set(ys)) == 1:
-        assert correlation is rounded is None
+        assert correlation is correlation_of_form is None
     else:
         assert correlation == pytest.approx(np.corrcoef(xs, ys)[0, 1], abs=1e-9)
-        assert rounded == pytest.approx(correlation, abs=1e-9)
-        assert -1 <= rounded <= 1
+        assert correlation_of_form == pytest.approx(correlation, abs=1e-9)
+        assert -1 <= correlation_of_form <= 1
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e150, 1e-200])
@@ -170,23 +193,30 @@ def test_weights_that_halve_are_those_of_pandas(members: list[tuple[int, float]]
     events = [Event(start, start + 1, value) for start, value in ordered]
     times = pd.to_datetime([start for start, _ in ordered], unit="s")
     series = pd.Series([value for _, value in ordered])
-    cases: list[tuple[Any, Any]] = [
-        (ExponentiallyWeightedAverage(half_life=half_life), series.ewm(halflife=f"{half_life}s", times=times)),
-        (ExponentiallyWeightedAverage(alpha=0.3), series.ewm(alpha=0.3)),
-    ]
-    for module, weighted in cases:
-        computed = module.compute_result(events, WINDOW)
-        assert computed == pytest.approx(weighted.mean().iloc[-1], rel=1e-9, abs=1e-9)
+
+    by_time: Any = ExponentiallyWeightedAverage(half_life=half_life)
+    by_time_in_pandas = series.ewm(halflife=f"{half_life}s", times=times).mean().iloc[-1]
+    assert by_time.compute_result(events, WINDOW) == pytest.approx(by_time_in_pandas, rel=1e-9, abs=1e-9)
+
+    by_place: Any = ExponentiallyWeightedAverage(alpha=0.3)
+    by_place_in_pandas = series.ewm(alpha=0.3).mean().iloc[-1]
+    assert by_place.compute_result(events, WINDOW) == pytest.approx(by_place_in_pandas, rel=1e-9, abs=1e-9)
 
 
-def test_what_is_older_than_floats_can_say_weighs_nothing() -> None:
+def test_a_payload_whose_weight_is_no_float_weighs_nothing() -> None:
     average: ExponentiallyWeightedAverage[float] = ExponentiallyWeightedAverage(half_life=1)
+    # five thousand half-lives before the other
     assert average.compute_result([Event(0, 1, nan), Event(5000, 5001, 2.0)], Window(0, 10000)) == 2.0
+
+
+def test_a_weighted_average_of_nulls_is_null_and_one_of_large_numbers_is_finite() -> None:
+    average: ExponentiallyWeightedAverage[float] = ExponentiallyWeightedAverage(half_life=1)
     assert average.compute_result([Event(0, 1, None)], WINDOW) is None
     assert average.compute_result([Event(0, 1, 1.7e308), Event(0, 1, 1.7e308)], WINDOW) == 1.7e308
 
 
-def weighted(events: Sequence[Event[Any]], window: Window) -> Any:
+def time_weighted_average(events: Sequence[Event[Any]], window: Window) -> Any:
+    """Return the average of events over the time of a window."""
     module = TimeWeightedAverage()
     return module.compute_result(module.add_events(module.create_state(window), events, window), window)
 
@@ -196,7 +226,7 @@ def test_an_average_over_time_is_the_exact_one_rounded(pairs: list[tuple[float, 
     window = Window(0, 2**62)
     integral = sum((Fraction(value) * length for value, length in pairs), Fraction(0))
     events = [Event(0, length, value) for value, length in pairs]
-    assert weighted(events, window) == float(integral / window.duration)
+    assert time_weighted_average(events, window) == float(integral / window.duration)
 
 
 @pytest.mark.parametrize(
@@ -209,11 +239,14 @@ def test_an_average_over_time_is_the_exact_one_rounded(pairs: list[tuple[float, 
         ([Event(0, 1, nan)], nan),
     ],
 )
-def test_nulls_and_what_is_not_finite_in_an_average_over_time(events: list[Event[Any]], expected: Any) -> None:
-    assert repr(weighted(events, Window(0, 10))) == repr(expected)
+def test_in_an_average_over_time_nulls_hold_for_no_time_and_infinity_decides(
+    events: list[Event[Any]], expected: Any
+) -> None:
+    assert repr(time_weighted_average(events, Window(0, 10))) == repr(expected)
 
 
 def run(script: Script, window: Any, *modules: Any) -> list[tuple[Any, ...]]:
+    """Return start, end and values of each result of modules over clipped events."""
     query = WindowedQuery(window, [Computation(module) for module in modules], clip=ClipPolicy.FULL)
     return [(row.start, row.end, *row.value) for row in script.close().run(query).get(None, [])]
 
@@ -238,7 +271,7 @@ def run(script: Script, window: Any, *modules: Any) -> list[tuple[Any, ...]]:
         ),
     ],
 )
-def test_each_payload_counts_as_long_as_it_holds(script: Script, window: Any, expected: Any) -> None:
+def test_each_payload_weighs_as_much_as_it_lasts(script: Script, window: Any, expected: Any) -> None:
     assert run(script, window, TimeWeightedAverage())[: len(expected)] == expected
 
 

@@ -86,9 +86,15 @@ def test_the_bounds_are_those_of_the_library() -> None:
 def test_up_to_k_members_a_quantile_is_the_member_of_the_rank_itself(
     payloads: list[float | None], q: float, random: Random
 ) -> None:
-    values = sorted((value for value in payloads if value is not None), key=lambda value: (isnan(value), value))
-    expected = values[max(1, ceil(q * len(values))) - 1] if values else None
-    assert equal_results(tree_result(ApproximateQuantile(q, k=30), payloads, random), expected)
+    quantile = tree_result(ApproximateQuantile(q, k=30), payloads, random)
+
+    values = [value for value in payloads if value is not None]
+    values.sort(key=lambda value: (isnan(value), value))
+    if not values:
+        assert quantile is None
+    else:
+        rank = max(1, ceil(q * len(values)))
+        assert equal_results(quantile, values[rank - 1])
 
 
 @pytest.mark.parametrize("parts", [1, 7, 60])
@@ -104,8 +110,9 @@ def test_nan_is_larger_than_any_number() -> None:
     assert result(ApproximateMedian(), [nan, 1.0, inf]) == inf
     assert isnan(result(ApproximateQuantile(0.9), [nan, 1.0, inf]) or 0.0)
     assert isnan(result(ApproximateQuantile(0.0), [nan, None]) or 0.0)
-    assert isnan(result(ApproximateQuantile(0.995), [*map(float, range(990)), *[nan] * 10]) or 0.0)
-    assert result(ApproximateQuantile(0.99), [*map(float, range(990)), *[nan] * 10]) == 989.0
+    one_percent_nan = [*map(float, range(990)), *[nan] * 10]
+    assert isnan(result(ApproximateQuantile(0.995), one_percent_nan) or 0.0)
+    assert result(ApproximateQuantile(0.99), one_percent_nan) == 989.0
 
 
 @pytest.mark.parametrize("k", [8, 200, 1000])
@@ -118,27 +125,34 @@ def test_a_sketch_of_numbers_stays_about_as_small_as_it_says(k: int) -> None:
     assert module.state_bytes / 2 < len(state.sketch) < module.state_bytes * 2
 
 
-@pytest.mark.parametrize("count", [0, 1, 8, 9, 383, 384, 385, 386, 400, 1000, 20_000])
+# Around 8 and around 384 values the form of a sketch changes.
+@pytest.mark.parametrize("count", [1, 8, 9, 383, 384, 385, 386, 400, 1000, 20_000])
 def test_an_estimate_depends_on_the_set_of_values_alone(count: int) -> None:
     random = Random(count)
     module = ApproximateDistinctCount()
     values = [random.random() for _ in range(count)]
     expected = result(module, values)
     for parts in (2, 5, 30):
-        repeated = random.sample(values, count) + random.choices(values or [0.0], k=parts if values else 0)
-        if len(repeated) > parts:
-            assert module.compute_result(merged(module, repeated, parts, random)) == expected
+        in_any_order = random.sample(values, count)
+        repetitions = random.choices(values, k=parts)
+        state = merged(module, in_any_order + repetitions, parts, random)
+        assert module.compute_result(state) == expected
+
+
+def test_the_estimate_of_no_values_is_zero() -> None:
+    assert result(ApproximateDistinctCount(), []) == 0
 
 
 @pytest.mark.parametrize("lg_k", [7, 12, 14])
 @pytest.mark.parametrize("count", [100, 1000, 10_000])
 def test_an_estimate_is_within_four_standard_errors(lg_k: int, count: int) -> None:
-    for values in (
-        range(count),
-        [f"value {number}" for number in range(count)],
-        [number / 7 for number in range(count)],
-    ):
-        assert abs(result(ApproximateDistinctCount(lg_k), values) - count) <= 4 * 1.04 / 2 ** (lg_k / 2) * count
+    integers = range(count)
+    texts = [f"value {number}" for number in range(count)]
+    floats = [number / 7 for number in range(count)]
+    relative_standard_error = 1.04 / 2 ** (lg_k / 2)  # of HyperLogLog with 2 ** lg_k registers
+    for values in (integers, texts, floats):
+        estimate = result(ApproximateDistinctCount(lg_k), values)
+        assert abs(estimate - count) <= 4 * relative_standard_error * count
 
 
 @REPEATABLY
@@ -161,6 +175,7 @@ def test_few_different_values_are_counted_exactly(payloads: list[Any], random: R
         [timedelta(days=1), timedelta(hours=24), timedelta(microseconds=1)],
         [True, False, True],
     ],
+    ids=["floats", "text", "bytes", "large integers", "bigints", "decimals", "dates", "times", "durations", "booleans"],
 )
 def test_values_of_every_type_are_told_apart(payloads: list[Any]) -> None:
     assert result(ApproximateDistinctCount(), payloads) == 2
@@ -171,39 +186,47 @@ def test_a_datetime_without_a_zone_is_in_utc() -> None:
     assert stand_in(aware.replace(tzinfo=None)) == stand_in(aware)
 
 
-def test_a_type_that_has_no_stand_in_is_refused_by_name() -> None:
+def test_a_type_that_cannot_be_counted_is_refused_by_name() -> None:
     with pytest.raises(TypeError, match=r"values of type Fraction cannot be counted approximately\n  expected: str, "):
         result(ApproximateDistinctCount(), [Fraction(1, 2)])
 
 
 def test_a_sketch_of_values_is_as_small_as_it_says() -> None:
     module = ApproximateDistinctCount()
-    assert len(module.add_events(b"", range(20_000))) == module.state_bytes == 4136
-    assert len(module.add_events(b"", range(10))) == 52
+    state_of_many = module.add_events(b"", range(20_000))
+    state_of_few = module.add_events(b"", range(10))
+    assert len(state_of_many) == module.state_bytes == 4136
+    assert len(state_of_few) == 52
 
 
 def test_without_the_library_a_module_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasketches", None)
     sketch_library.cache_clear()
     for module in (ApproximateMedian, ApproximateDistinctCount):
-        with pytest.raises(MissingSketchesError, match=r"pip install 'muntin-stats\[sketches\]'") as raised:
+        with pytest.raises(MissingSketchesError, match=r"pip install 'muntin-stats\[sketches\]'") as failure:
             module()
-        assert isinstance(raised.value, PluginError)
-        assert raised.value.reason
+        assert isinstance(failure.value, PluginError)
+        assert failure.value.reason
+
     monkeypatch.undo()
     assert result(ApproximateMedian(), [1.0]) == 1.0
 
 
 ds = pytest.importorskip("datasketches", reason="datasketches is not installed, or has no wheel for this Python")
 
+# Sketches of the package that `from_sketch` makes modules of.
+
 NUMBERS = [float(value * 7919 % 10_007) for value in range(10_000)]
+"""Ten thousand different numbers in no order: the factor and the modulus are prime."""
 
 
 def middle(sketch: Any) -> float | None:
+    """Return the median of a sketch of quantiles."""
     return None if sketch.is_empty() else float(sketch.get_quantile(0.5))
 
 
 def common(sketch: Any) -> dict[str, int]:
+    """Return the frequent items of a sketch, with their counts."""
     frequent = sketch.get_frequent_items(ds.frequent_items_error_type.NO_FALSE_NEGATIVES)
     return {item: estimate for item, estimate, *_ in frequent}
 
@@ -250,7 +273,7 @@ class SmallMedian(MEDIAN):  # type: ignore[misc,valid-type]  # the adapter makes
 
 
 def in_parts(module: Any, values: list[Any]) -> Any:
-    """Return the result of a module whose windows are made of ten slices."""
+    """Return the result of a module for values of which ten states have a tenth each."""
     states = [module.add_events(module.create_state(), values[start::10]) for start in range(10)]
     return module.compute_result(reduce(module.combine, states))
 
@@ -259,15 +282,18 @@ def test_a_quantile_sketch_is_as_good_as_the_packages_own() -> None:
     sketch = ds.kll_doubles_sketch(200)
     for value in NUMBERS:
         sketch.update(value)
+
     bound = sketch.normalized_rank_error(False) * 1.5
     for median in (in_parts(MEDIAN(200), NUMBERS), sketch.get_quantile(0.5)):
-        assert abs(sum(value <= median for value in NUMBERS) / len(NUMBERS) - 0.5) <= bound
+        rank = sum(value <= median for value in NUMBERS)
+        assert abs(rank / len(NUMBERS) - 0.5) <= bound
 
 
 @pytest.mark.parametrize("module", [DISTINCT(12), THETA(12), CPC(11)], ids=lambda module: str(module.name))
 def test_a_distinct_count_of_merged_sketches_is_close(module: Any) -> None:
-    texts: list[Any] = [int(value) if "cpc" in module.name else str(value) for value in NUMBERS]
-    assert in_parts(module, texts + texts) == pytest.approx(len(set(NUMBERS)), rel=0.08)
+    read_type = int if "cpc" in module.name else str
+    values: list[Any] = [read_type(value) for value in NUMBERS]
+    assert in_parts(module, values + values) == pytest.approx(len(set(NUMBERS)), rel=0.08)
 
 
 def test_few_values_are_counted_exactly_as_the_package_does() -> None:
@@ -312,5 +338,5 @@ LAWFUL: tuple[tuple[Any, dict[str, Any]], ...] = (
 
 
 @pytest.mark.parametrize(("module", "attributes"), LAWFUL, ids=lambda value: getattr(value, "name", ""))
-def test_what_an_adapter_makes_keeps_all_laws(module: Any, attributes: dict[str, Any]) -> None:
+def test_a_module_that_is_made_of_a_sketch_keeps_all_laws(module: Any, attributes: dict[str, Any]) -> None:
     assert broken_laws(module, **attributes) == []

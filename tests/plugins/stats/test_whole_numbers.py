@@ -66,6 +66,7 @@ def slope(points: list[tuple[Any, Any]]) -> float:
 
 
 AT_THE_ENDS = [
+    # module, payloads, result
     (Average(), [MOST, LEAST], -0.5),
     (Average(), [MOST, MOST - 1, LEAST, LEAST + 1], -0.5),
     (Median(), [MOST, LEAST], -0.5),
@@ -83,11 +84,14 @@ AT_THE_ENDS = [
 
 @pytest.mark.parametrize(("module", "values", "expected"), AT_THE_ENDS)
 def test_whole_numbers_keep_all_their_digits(module: Any, values: list[int], expected: float) -> None:
-    assert result(module, values) == expected
-    assert result(module, [Decimal(value) for value in values]) == pytest.approx(expected, rel=1e-15)
     form = form_of(module, int)
+    decimals = [Decimal(value) for value in values]
+    another_window = [7, 9]
+
+    assert result(module, values) == expected
+    assert result(module, decimals) == pytest.approx(expected, rel=1e-15)
     assert result(form, values) == expected
-    assert results_at_once(form, [values, [7, 9]])[0] == expected
+    assert results_at_once(form, [values, another_window])[0] == expected
     for seed in range(5):
         assert tree_result(module, values, Random(seed)) == expected
         assert tree_result(form, values, Random(seed)) == expected
@@ -127,13 +131,15 @@ def test_decimals_are_rounded_once(values: list[Decimal]) -> None:
 
 @REPEATABLY
 @given(st.lists(INTEGERS, min_size=1, max_size=12), st.sampled_from([0, 0.1, 0.25, 0.5, 0.9, 1]))
-def test_a_quantile_of_whole_numbers_lies_where_it_must(values: list[int], q: float) -> None:
+def test_a_quantile_of_whole_numbers_lies_linearly_between_two_of_them(values: list[int], q: float) -> None:
     quantile = result(Quantile(q), values)
     assert result(form_of(Quantile(q), int), values) == quantile
-    position = q * (len(values) - 1)
+
+    ordered = sorted(values)
+    position = q * (len(ordered) - 1)
     rank = int(position)
-    low = sorted(values)[rank]
-    high = sorted(values)[min(rank + 1, len(values) - 1)]
+    low = ordered[rank]
+    high = ordered[min(rank + 1, len(ordered) - 1)]
     expected = low + (high - low) * Fraction(position - rank)
     assert quantile == pytest.approx(float(expected), rel=1e-15)
     if max(abs(low), abs(high)) > 2**53:
@@ -149,30 +155,41 @@ def test_a_trend_of_whole_numbers_is_rounded_once(pairs: list[tuple[int, int]]) 
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_trend_over_nanoseconds_is_right(seed: int) -> None:
-    whole = [Point(x, 3 * (x - NOW) + 7) for x in TIMES]
-    halves = [Point(x, 1.5 * (x - NOW) + 0.25) for x in TIMES]
-    places = [Point(x, Decimal("0.1") * (x - NOW)) for x in TIMES]
-    assert result(LinearTrend(), whole) == 3.0
-    assert result(LinearTrend(), halves) == 1.5
-    assert result(LinearTrend(), places) == 0.1
-    assert tree_result(form_of(LinearTrend(), Point[int, int]), whole, Random(seed)) == 3.0
-    mixed = tree_result(form_of(LinearTrend(), Point[int, float]), halves, Random(seed))
-    assert mixed == pytest.approx(1.5, rel=1e-14)
-    assert form_of(LinearTrend(), Point[int, float]) is not None
+def test_a_trend_over_nanoseconds_keeps_the_digits_of_its_times(seed: int) -> None:
+    of_integers = [Point(x, 3 * (x - NOW) + 7) for x in TIMES]
+    of_floats = [Point(x, 1.5 * (x - NOW) + 0.25) for x in TIMES]
+    of_decimals = [Point(x, Decimal("0.1") * (x - NOW)) for x in TIMES]
+
+    assert result(LinearTrend(), of_integers) == 3.0
+    assert result(LinearTrend(), of_floats) == 1.5
+    assert result(LinearTrend(), of_decimals) == 0.1
+
+    form_of_integers = form_of(LinearTrend(), Point[int, int])
+    form_of_floats = form_of(LinearTrend(), Point[int, float])
+    assert tree_result(form_of_integers, of_integers, Random(seed)) == 3.0
+    assert tree_result(form_of_floats, of_floats, Random(seed)) == pytest.approx(1.5, rel=1e-14)
+
+
+def test_a_trend_of_numbers_of_any_type_has_no_array_form() -> None:
     assert LinearTrend().columnar_form(LinearTrend.input_field()) is None
 
 
-def test_pairs_of_whole_numbers_are_right() -> None:
-    points = [Point(x, -2 * (x - NOW) + MOST - 100) for x in TIMES]
-    for module, expected in ((Covariance(), -2 * 500 / 3), (Correlation(), -1.0)):
-        assert result(module, points) == expected
-        assert result(form_of(module, Point[int, int]), points) == expected
-        for seed in range(5):
-            assert tree_result(form_of(module, Point[int, int]), points, Random(seed)) == expected
-        mixed = [Point(point.x, -2.0 * (point.x - NOW)) for point in points if point.x is not None]
-        assert result(module, mixed) == expected
-        assert tree_result(form_of(module, Point[int, float]), mixed, Random(1)) == pytest.approx(expected, rel=1e-14)
+@pytest.mark.parametrize(
+    ("module", "expected"), [(Covariance(), -2 * 500 / 3), (Correlation(), -1.0)], ids=["covariance", "correlation"]
+)
+def test_pairs_on_a_falling_line_over_nanoseconds_keep_the_digits_of_their_times(module: Any, expected: float) -> None:
+    of_integers = [Point(x, -2 * (x - NOW) + MOST - 100) for x in TIMES]
+    of_floats = [Point(x, -2.0 * (x - NOW)) for x in TIMES]
+
+    assert result(module, of_integers) == expected
+    assert result(module, of_floats) == expected
+
+    form_of_integers = form_of(module, Point[int, int])
+    form_of_floats = form_of(module, Point[int, float])
+    assert result(form_of_integers, of_integers) == expected
+    for seed in range(5):
+        assert tree_result(form_of_integers, of_integers, Random(seed)) == expected
+    assert tree_result(form_of_floats, of_floats, Random(1)) == pytest.approx(expected, rel=1e-14)
 
 
 @REPEATABLY
@@ -189,16 +206,25 @@ def test_an_average_over_time_of_whole_numbers_is_exact() -> None:
     window = Window(0, 10)
     average = TimeWeightedAverage()
     events = [Event(0, 5, MOST), Event(5, 10, LEAST)]
+
     state = average.add_events(average.create_state(window), events, window)
+
     assert average.compute_result(state, window) == -0.5
+
+
+def test_an_average_over_time_needs_clipped_lifetimes_and_over_a_snapshot_it_is_the_sum() -> None:
+    average = TimeWeightedAverage()
     assert average.accepted_clips == {ClipPolicy.FULL}
-    assert result(form_of(average, int), [MOST, LEAST]) == -1.0  # over a snapshot it is the sum
+    assert result(form_of(average, int), [MOST, LEAST]) == -1.0
 
 
-def test_the_newest_weighs_most_among_whole_numbers_too() -> None:
+def test_a_whole_number_weighs_half_as_much_a_half_life_earlier() -> None:
     events = [Event(0, 1, LEAST), Event(5, 6, MOST)]
     expected = Fraction(2 * MOST + LEAST, 3)
     assert ExponentiallyWeightedAverage(half_life=5).compute_result(events, Window(0, 10)) == float(expected)
+
+
+def test_a_whole_number_weighs_half_as_much_a_place_earlier() -> None:
     events = [Event(0, 1, -MOST), Event(5, 6, MOST - 1), Event(6, 7, 2)]
     expected = (Fraction(-MOST, 4) + Fraction(MOST - 1, 2) + 2) / Fraction(7, 4)
     assert ExponentiallyWeightedAverage(alpha=0.5).compute_result(events, Window(0, 10)) == float(expected)
