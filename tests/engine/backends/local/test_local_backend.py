@@ -32,15 +32,15 @@ def clock(hour: int, minute: int = 0) -> datetime:
     return datetime(2024, 5, 1, hour, minute, tzinfo=UTC)
 
 
+INSTANT = pa.timestamp("us", "UTC")
+
 # When rides leave, by station:
 #   a   8:00 |x....x.....|9:00 ...x......|10:00
 #   b   8:00 |......x....|9:00 ..........|10:00
 RIDES = pa.table(
     {
         "station": ["a", "b", "a", "a", None],
-        "leaves": pa.array(
-            [clock(8, 5), clock(8, 40), clock(8, 30), clock(9, 20), clock(9, 59)], pa.timestamp("us", "UTC")
-        ),
+        "leaves": pa.array([clock(8, 5), clock(8, 40), clock(8, 30), clock(9, 20), clock(9, 59)], INSTANT),
         "km": [1.0, 2.0, 4.0, None, 3.0],
         "riders": pa.array([1, 2, 3, 4, 5], pa.int32()),
         "bike": pa.array([{"kind": "cargo", "gears": 3}] * 4 + [None]),
@@ -84,7 +84,7 @@ def test_a_tumbling_window_has_the_rows_of_its_key_and_time() -> None:
     assert results.schema == pa.schema(
         [
             ("station", pa.string()),
-            ("window", pa.struct([("start", pa.timestamp("us", "UTC")), ("end", pa.timestamp("us", "UTC"))])),
+            ("window", pa.struct([("start", INSTANT), ("end", INSTANT)])),
             ("n", pa.int64()),
             ("km", pa.float64()),
         ]
@@ -228,9 +228,8 @@ def test_columns_are_read_in_the_types_that_spark_has() -> None:
     windows = rides(table, key=["k", "text"], at="at").window(tumbling("1 hour"))
     results: Any = windows.aggregate(x=module("stats.max", "x"), y=module("stats.collect_list", "y")).results()
     assert results.schema.field("x").type == pa.int64()
-    assert rows_of(results) == [
-        {"k": "a", "text": "b", "window": {"start": clock(7), "end": clock(8)}, "x": 7, "y": [[1]]}
-    ]
+    window = {"start": clock(7), "end": clock(8)}
+    assert rows_of(results) == [{"k": "a", "text": "b", "window": window, "x": 7, "y": [[1]]}]
 
 
 def test_rows_without_a_time_are_rejected_and_say_why(caplog: pytest.LogCaptureFixture) -> None:
