@@ -13,24 +13,25 @@ Change: TypeAlias = "Insertion[float] | Revision[float]"
 
 
 def random_changes(draw: random.Random) -> Iterator[Change]:
-    """Yield changes of one key's output; no id is used twice."""
-    alive: dict[int, Event[float]] = {}
-    for id in range(40):
+    """Yield changes of one key's output: 40 insertions, and in between revisions and retractions of live events."""
+    live_events: dict[int, Event[float]] = {}
+    for new_id in range(40):
         start = draw.randrange(100)
-        alive[id] = Event(start, _random_end(draw, start), float(draw.randrange(10)))
-        yield Insertion(id, alive[id])
-        while alive and draw.random() < 0.6:
-            revised = draw.choice(sorted(alive))
-            event = alive[revised]
+        live_events[new_id] = Event(start, _random_end(draw, start), float(draw.randrange(10)))
+        yield Insertion(new_id, live_events[new_id])
+
+        while live_events and draw.random() < 0.6:
+            id = draw.choice(sorted(live_events))
+            event = live_events[id]
             if draw.random() < 0.5:
-                yield retraction(revised, alive.pop(revised))
+                yield retraction(id, live_events.pop(id))
             else:
-                alive[revised] = Event(event.start, _random_end(draw, event.start), event.payload)
-                yield Revision(revised, event, alive[revised].end)
+                live_events[id] = Event(event.start, _random_end(draw, event.start), event.payload)
+                yield Revision(id, event, live_events[id].end)
 
 
 def row_of(key: str | None, batch: int, change: Change) -> dict[str, Any]:
-    """Return a change as a row of a changelog."""
+    """Return a change of a key, in the micro-batch of a number, as a row of a changelog."""
     kind = "insert"
     new_end = None
     if isinstance(change, Revision):
@@ -48,9 +49,10 @@ def row_of(key: str | None, batch: int, change: Change) -> dict[str, Any]:
 
 
 def finite(tick: int) -> int | None:
-    """Return a tick, and None for an end that is not known."""
+    """Return a tick, or None for infinity, the end that is not known."""
     return None if tick == INFINITY else tick
 
 
 def _random_end(draw: random.Random, start: int) -> int:
+    """Draw an end after a start: the next tick, one soon after it, or none that is known."""
     return draw.choice([start + 1, start + draw.randrange(1, 9), INFINITY])

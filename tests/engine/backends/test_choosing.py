@@ -21,19 +21,27 @@ class DerivedFrame(Frame):
 
 
 class Column:
-    """Belongs to Spark, and is no DataFrame."""
+    """Something of Spark's that is no DataFrame."""
 
     __module__ = "pyspark.sql.column"
 
 
-def test_a_type_belongs_to_the_backend_of_the_package_that_it_or_its_base_is_of() -> None:
+def test_a_frame_is_of_the_backend_of_the_package_that_its_class_or_a_base_of_it_is_from() -> None:
     assert backend_of(Frame()) is backend_of(DerivedFrame()) is spark_backend()
     assert type(spark_backend()).__module__ == SPARK
 
 
-def test_a_dataframe_is_an_input_and_nothing_else_is() -> None:
-    assert [is_input(thing) for thing in (Frame(), pd.DataFrame(), "rides.parquet")] == [True] * 3
-    assert [is_input(thing) for thing in (Column(), None, 5)] == [False] * 3
+@pytest.mark.parametrize("thing", [Frame(), pd.DataFrame(), "rides.parquet"], ids=["Spark", "pandas", "file"])
+def test_a_dataframe_and_the_path_of_a_file_are_inputs(thing: object) -> None:
+    assert is_input(thing)
+
+
+@pytest.mark.parametrize("thing", [Column(), None, 5], ids=["column", "None", "number"])
+def test_anything_else_is_no_input(thing: object) -> None:
+    assert not is_input(thing)
+
+
+def test_a_dataframe_of_spark_without_an_end_is_a_stream() -> None:
     assert is_stream(Frame())
     assert not is_stream(StaticFrame())
 
@@ -52,7 +60,9 @@ def test_the_inputs_of_a_query_are_of_one_backend() -> None:
 
 
 def test_nothing_is_imported_to_find_out_that_something_is_no_input() -> None:
-    code = "import sys; from muntin_engine.backends.choosing import is_input; is_input(5)"
-    code += "; print(*sorted({'pyspark', 'pyarrow', 'muntin_engine.backends.spark'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []
+    code = (
+        "import sys; from muntin_engine.backends.choosing import is_input; is_input(5)\n"
+        "print(*sorted({'pyspark', 'pyarrow', 'muntin_engine.backends.spark'} & set(sys.modules)))"
+    )
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.split() == []

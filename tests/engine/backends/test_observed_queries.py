@@ -20,8 +20,8 @@ from tests.engine.monitoring.test_metrics_listener import seconds
 from tests.modules.members import Members
 
 
-class Notes(QueryObserver):
-    """Keeps what it is told."""
+class NotingObserver(QueryObserver):
+    """Keeps the numbers of the micro-batches and the runs that ended."""
 
     def __init__(self) -> None:
         self.batches: Queue[int] = Queue()
@@ -37,39 +37,41 @@ class Notes(QueryObserver):
         return f"<p>it runs: {is_active}</p>"
 
 
-def test_warnings_are_given_of_every_query() -> None:
+def test_what_gives_warnings_observes_every_query() -> None:
     assert Warner in {type(observer) for observer in OBSERVERS.all()}
 
 
 def test_an_observer_is_made_once_and_when_it_is_asked_for() -> None:
     observers = QueryObservers()
-    notes: list[QueryObserver] = []
+    made_observers: list[QueryObserver] = []
 
-    def make_notes() -> QueryObserver:
-        notes.append(Notes())
-        return notes[-1]
+    def make_observer() -> QueryObserver:
+        made_observers.append(NotingObserver())
+        return made_observers[-1]
 
-    observers.attach(make_notes)
-    assert notes == []
-    assert list(observers.all()) == notes
-    assert list(observers.all()) == notes
-    assert len(notes) == 1
+    observers.attach(make_observer)
+    assert made_observers == []
+
+    assert list(observers.all()) == made_observers
+    assert list(observers.all()) == made_observers
+    assert len(made_observers) == 1
 
 
 def test_an_observer_is_told_of_a_query_and_shows_it(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    notes = Notes()
+    observer = NotingObserver()
     observers = QueryObservers()
-    observers.attach(lambda: notes)
+    observers.attach(lambda: observer)
     monkeypatch.setattr(written_query, "OBSERVERS", observers)
     monkeypatch.setattr(session_listener, "OBSERVERS", observers)
-    rows = seconds(spark, tmp_path / "input", [[1, 2]])
-    query = (
-        events(rows, at="at", watermark="5 seconds").window(tumbling("10 seconds")).aggregate(n=module(Members, "x"))
-    )
+
+    rows = seconds(spark, tmp_path / "input", [[1, 2]])  # one micro-batch
+    windows = events(rows, at="at", watermark="5 seconds").window(tumbling("10 seconds"))
+    query = windows.aggregate(n=module(Members, "x"))
     running = query.write(checkpoint=tmp_path / "checkpoint", results=str(tmp_path / "results"), available_now=True)
     running.awaitTermination()
-    assert notes.batches.get(timeout=60) == 0
-    assert notes.ended.get(timeout=60) == str(running.runId)
+
+    assert observer.batches.get(timeout=60) == 0
+    assert observer.ended.get(timeout=60) == str(running.runId)
     assert "<p>it runs: False</p>" in running._repr_html_()  # type: ignore[attr-defined]  # notebooks ask

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,12 +24,17 @@ SESSIONS = """
     AS b (t, price, item)
 """
 SUMS = "SELECT window_start, window_end, SUM(price) AS total_price FROM {} GROUP BY window_start, window_end"
+# The printed results: the start and the end of a window, and the sum of its prices.
 TUMBLED = [("08:00", "08:10", 11.0), ("08:10", "08:20", 10.0)]
 HOPPED = [("08:00", "08:10", 11.0), ("08:05", "08:15", 15.0), ("08:10", "08:20", 10.0), ("08:15", "08:25", 6.0)]
 CUMULATED = [
     *(("08:00", "08:06", 4.0), ("08:00", "08:08", 6.0), ("08:00", "08:10", 11.0), ("08:10", "08:12", 3.0)),
     *(("08:10", "08:14", 4.0), ("08:10", "08:16", 4.0), ("08:10", "08:18", 10.0), ("08:10", "08:20", 10.0)),
 ]
+
+
+def clock(time: datetime) -> str:
+    return f"{time:%H:%M}"
 
 
 @pytest.mark.parametrize(
@@ -58,23 +64,27 @@ def test_an_example_of_flinks_has_the_results_that_its_page_prints(
     spark: SparkSession, windows: str, printed: list[tuple[str, str, float]]
 ) -> None:
     rows = sql(spark, SUMS.format(windows), Bid=spark.sql(BIDS)).results().collect()
-    results = sorted((f"{row[0]:%H:%M}", f"{row[1]:%H:%M}", float(row[2])) for row in rows)
-    assert results == printed
+    results = [(clock(row.window_start), clock(row.window_end), float(row.total_price)) for row in rows]
+    assert sorted(results) == printed
 
 
-def test_sessions_by_item_and_of_all(spark: SparkSession) -> None:
-    bids = spark.sql(SESSIONS)
+def test_sessions_of_each_item_have_the_results_that_flinks_page_prints(spark: SparkSession) -> None:
     text = """
         SELECT window_start, window_end, item, SUM(price) AS total_price
         FROM TABLE(SESSION(TABLE Bid PARTITION BY item, DESCRIPTOR(bidtime), INTERVAL '5' MINUTES))
         GROUP BY item, window_start, window_end
     """
-    rows = sql(spark, text, Bid=bids).results().collect()
-    results = sorted((row["item"], f"{row[0]:%H:%M}", f"{row[1]:%H:%M}", float(row["total_price"])) for row in rows)
-    assert results == [("A", "08:06", "08:13", 9.0), ("B", "08:09", "08:14", 5.0), ("B", "08:17", "08:22", 1.0)]
-    of_all = SUMS.format("TABLE(SESSION(TABLE Bid, DESCRIPTOR(bidtime), INTERVAL '5' MINUTES))")
-    rows = sql(spark, of_all, Bid=bids).results().collect()
-    assert sorted((f"{r[0]:%H:%M}", f"{r[1]:%H:%M}", float(r[2])) for r in rows) == [
-        ("08:06", "08:14", 14.0),
-        ("08:17", "08:22", 1.0),
+    rows = sql(spark, text, Bid=spark.sql(SESSIONS)).results().collect()
+    results = [(row.item, clock(row.window_start), clock(row.window_end), float(row.total_price)) for row in rows]
+    assert sorted(results) == [
+        ("A", "08:06", "08:13", 9.0),
+        ("B", "08:09", "08:14", 5.0),
+        ("B", "08:17", "08:22", 1.0),
     ]
+
+
+def test_sessions_of_all_items_have_the_results_that_flinks_page_prints(spark: SparkSession) -> None:
+    text = SUMS.format("TABLE(SESSION(TABLE Bid, DESCRIPTOR(bidtime), INTERVAL '5' MINUTES))")
+    rows = sql(spark, text, Bid=spark.sql(SESSIONS)).results().collect()
+    results = [(clock(row.window_start), clock(row.window_end), float(row.total_price)) for row in rows]
+    assert sorted(results) == [("08:06", "08:14", 14.0), ("08:17", "08:22", 1.0)]

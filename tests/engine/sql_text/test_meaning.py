@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from muntin_engine import sql
+from muntin_engine.sql_text.query_reading import read
+from muntin_engine.sql_text.sql_source import SqlError, SqlText
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,89 +31,142 @@ _TUMBLE: Final = "TUMBLE(TABLE rides, DESCRIPTOR(t), INTERVAL '10' MINUTES)"
 _HOP: Final = "HOP(TABLE rides, DESCRIPTOR(t), INTERVAL '5' MINUTES, INTERVAL '15' MINUTES)"
 _CUMULATE: Final = "CUMULATE(TABLE rides, DESCRIPTOR(t), INTERVAL '10' MINUTES, INTERVAL '30' MINUTES)"
 _SESSION: Final = "SESSION(TABLE rides PARTITION BY k, DESCRIPTOR(t), INTERVAL '10' MINUTES)"
+_WINDOW_FUNCTIONS: Final = {"TUMBLE": _TUMBLE, "HOP": _HOP, "CUMULATE": _CUMULATE, "SESSION": _SESSION}
 _GROUP: Final = "GROUP BY k, window_start, window_end"
 
 
-def windows_of(minute: int, key: Any, name: str) -> Iterator[tuple[int, int]]:
-    """Yield the windows of a row, in minutes."""
-    if name == "TUMBLE":
-        yield minute - minute % 10, minute - minute % 10 + 10
-    elif name == "HOP":
-        yield from ((start, start + 15) for start in range(minute - minute % 5, minute - 15, -5))
-    elif name == "CUMULATE":
+def windows_of(function: str, minute: int, key: Any) -> Iterator[tuple[int, int]]:
+    """Yield the windows that the row of a key at a minute is in, as minutes from the start of each to its end."""
+    if function == "TUMBLE":
+        start = minute - minute % 10
+        yield start, start + 10
+    elif function == "HOP":
+        last_start = minute - minute % 5
+        yield from ((start, start + 15) for start in range(last_start, minute - 15, -5))
+    elif function == "CUMULATE":
         start = minute - minute % 30
-        yield from ((start, end) for end in range(start + 10, start + 31, 10) if minute < end)
-    else:  # a row joins the session of its key whose last row is at most the gap away
-        last = first = minute
-        times = [row[0] for row in _ROWS if row[1] == key]
-        while any(first - 10 <= time < first for time in times):
-            first = max(time for time in times if time < first)
-        while any(last < time <= last + 10 for time in times):
-            last = min(time for time in times if time > last)
+        yield from ((start, end) for end in (start + 10, start + 20, start + 30) if minute < end)
+    else:
+        # A row is in the session of its key whose nearest row is at most the gap away, before or after it.
+        minutes_of_key = [row[0] for row in _ROWS if row[1] == key]
+        first = last = minute
+        while any(first - 10 <= earlier < first for earlier in minutes_of_key):
+            first = max(earlier for earlier in minutes_of_key if earlier < first)
+        while any(last < later <= last + 10 for later in minutes_of_key):
+            last = min(later for later in minutes_of_key if later > last)
         yield first, last + 10
+
+
+def after(minutes: int) -> datetime:
+    return _START + timedelta(minutes=minutes)
 
 
 @pytest.fixture(scope="module")
 def rides(spark: SparkSession) -> DataFrame:
-    at = _START + timedelta(0)
-    rows = [(n, k, at + timedelta(minutes=minute), v, i, b) for n, (minute, k, v, i, b) in enumerate(_ROWS)]
+    rows = [(id, key, after(minute), v, i, b) for id, (minute, key, v, i, b) in enumerate(_ROWS)]
     return spark.createDataFrame(rows, _SCHEMA)
 
 
 @pytest.fixture(scope="module")
-def windowed(spark: SparkSession, rides: DataFrame) -> dict[str, DataFrame]:
-    """The rows beside each of their windows, by the name of the function."""
-    tables = {}
-    for name in ("TUMBLE", "HOP", "CUMULATE", "SESSION"):
+def windowed(spark: SparkSession) -> dict[str, DataFrame]:
+    """By the name of a function, the rows beside each of their windows."""
+    tables: dict[str, DataFrame] = {}
+    for function in _WINDOW_FUNCTIONS:
         rows: list[tuple[Any, ...]] = []
-        for row, (minute, key, *_) in zip(rides.collect(), _ROWS, strict=True):
-            for start, end in windows_of(minute, key, name):
-                rows.append((*row, _START + timedelta(minutes=start), _START + timedelta(minutes=end)))
-        tables[name] = spark.createDataFrame(rows, f"{_SCHEMA}, window_start timestamp, window_end timestamp")
+        for id, (minute, key, v, i, b) in enumerate(_ROWS):
+            for start, end in windows_of(function, minute, key):
+                rows.append((id, key, after(minute), v, i, b, after(start), after(end)))
+        tables[function] = spark.createDataFrame(rows, f"{_SCHEMA}, window_start timestamp, window_end timestamp")
     return tables
 
 
+def counted_rows(df: DataFrame) -> Counter[tuple[Any, ...]]:
+    """Return how often each row is there."""
+    return Counter(map(tuple, df.collect()))
+
+
+# {windows} stands for the call of the window function over `rides`, and in Spark for the rows beside their windows.
 @pytest.mark.cases(5)
 @pytest.mark.parametrize(
-    "text",
+    ("function", "text"),
     [
-        f"SELECT k, window_start, COUNT(*) AS n, COUNT(v) AS c, SUM(i) AS s, AVG(v) AS m FROM {_TUMBLE} {_GROUP}",
-        f"SELECT window_end, k, MAX(i) FILTER (WHERE b) AS m, COUNT(*) FILTER (WHERE v > 0) AS n FROM {_HOP} {_GROUP}",
-        f"SELECT r.k, r.window_start, -SUM(r.i) * 2 AS x FROM {_TUMBLE} AS r GROUP BY window_end, r.k, window_start",
-        f"SELECT CASE WHEN AVG(v) > 2 THEN 'it''s' ELSE '\\\\d' END AS c FROM {_CUMULATE} WHERE k != 'it''s' {_GROUP}",
-        f"SELECT k, AVG(v) / COUNT(*) AS ratio FROM {_HOP} WHERE NOT b OR i IN (1, 2) {_GROUP} HAVING ratio > 0",
-        f"SELECT k, SUM(v) AS s, s + 1 AS more FROM {_TUMBLE} {_GROUP} HAVING k IS NOT NULL AND COUNT(*) > 0",
-        f"SELECT k, window_start, window_end, COUNT(DISTINCT i) AS n, MIN(v) AS low FROM {_SESSION} {_GROUP}",
-        f"SELECT * FROM (SELECT k, window_end AS window_start, SUM(i) AS s FROM {_HOP} {_GROUP}) AS o WHERE o.s > 1",
-        f"SELECT s, i FROM (SELECT SUM(i) AS s, COUNT(v) AS i FROM {_TUMBLE} {_GROUP}) WHERE i < s",
-        "WITH a AS (SELECT * FROM rides WHERE v > 0), c(id, k, t, v, i, b) AS (SELECT * FROM a) SELECT k, SUM(v) AS s"
-        f" FROM {_TUMBLE.replace('TABLE rides', 'TABLE c')} {_GROUP}",
+        (
+            "TUMBLE",
+            f"SELECT k, window_start, COUNT(*) AS n, COUNT(v) AS c, SUM(i) AS s, AVG(v) AS m FROM {{windows}} {_GROUP}",
+        ),
+        (
+            "HOP",
+            "SELECT window_end, k, MAX(i) FILTER (WHERE b) AS m, COUNT(*) FILTER (WHERE v > 0) AS n"
+            f" FROM {{windows}} {_GROUP}",
+        ),
+        (
+            "TUMBLE",
+            "SELECT r.k, r.window_start, -SUM(r.i) * 2 AS x FROM {windows} AS r GROUP BY window_end, r.k, window_start",
+        ),
+        (
+            "CUMULATE",
+            "SELECT CASE WHEN AVG(v) > 2 THEN 'it''s' ELSE '\\\\d' END AS c"
+            f" FROM {{windows}} WHERE k != 'it''s' {_GROUP}",
+        ),
+        (
+            "HOP",
+            f"SELECT k, AVG(v) / COUNT(*) AS ratio FROM {{windows}} WHERE NOT b OR i IN (1, 2) {_GROUP}"
+            " HAVING ratio > 0",
+        ),
+        (
+            "TUMBLE",
+            f"SELECT k, SUM(v) AS s, s + 1 AS more FROM {{windows}} {_GROUP} HAVING k IS NOT NULL AND COUNT(*) > 0",
+        ),
+        (
+            "SESSION",
+            f"SELECT k, window_start, window_end, COUNT(DISTINCT i) AS n, MIN(v) AS low FROM {{windows}} {_GROUP}",
+        ),
+        (
+            "HOP",
+            f"SELECT * FROM (SELECT k, window_end AS window_start, SUM(i) AS s FROM {{windows}} {_GROUP}) AS o"
+            " WHERE o.s > 1",
+        ),
+        ("TUMBLE", f"SELECT s, i FROM (SELECT SUM(i) AS s, COUNT(v) AS i FROM {{windows}} {_GROUP}) WHERE i < s"),
     ],
 )
 def test_results_are_those_of_spark_over_rows_with_their_windows(
-    spark: SparkSession, rides: DataFrame, windowed: dict[str, DataFrame], text: str
+    spark: SparkSession, rides: DataFrame, windowed: dict[str, DataFrame], function: str, text: str
 ) -> None:
-    name = next(name for name in windowed if f"{name}(" in text)
-    call = next(function for function in (_TUMBLE, _HOP, _CUMULATE, _SESSION) if function.startswith(name))
-    tables: dict[str, Any] = {"rides": rides, "windowed": windowed[name]}
-    if text.startswith("WITH"):
-        plain = text.replace("rides", "{windowed}")
-        call = call.replace("TABLE rides", "TABLE c")
-        plain = plain.replace(", b) AS", ", b, window_start, window_end) AS")
-        meant = spark.sql(plain.replace(call, "c"), windowed=windowed[name])
-    else:
-        meant = spark.sql(text.replace(call, "{windowed}"), **tables)
-    expected = Counter(map(tuple, meant.collect()))
-    assert Counter(map(tuple, sql(spark, text, rides=rides).results().collect())) == expected
-    in_this_process = sql(text, rides=rides.toArrow()).results()
-    assert Counter(map(tuple, spark.createDataFrame(in_this_process).collect())) == expected
+    muntin_text = text.format(windows=_WINDOW_FUNCTIONS[function])
+    spark_text = text.format(windows="{windowed}")
+    expected = counted_rows(spark.sql(spark_text, windowed=windowed[function]))
+
+    assert counted_rows(sql(spark, muntin_text, rides=rides).results()) == expected
+
+    in_this_process = sql(muntin_text, rides=rides.toArrow()).results()
+    assert counted_rows(spark.createDataFrame(in_this_process)) == expected
+
+
+def test_queries_of_with_are_those_of_spark(
+    spark: SparkSession, rides: DataFrame, windowed: dict[str, DataFrame]
+) -> None:
+    muntin_text = (
+        "WITH a AS (SELECT * FROM rides WHERE v > 0), c(id, k, t, v, i, b) AS (SELECT * FROM a)"
+        f" SELECT k, SUM(v) AS s FROM TUMBLE(TABLE c, DESCRIPTOR(t), INTERVAL '10' MINUTES) {_GROUP}"
+    )
+    spark_text = (
+        "WITH a AS (SELECT * FROM {windowed} WHERE v > 0),"
+        " c(id, k, t, v, i, b, window_start, window_end) AS (SELECT * FROM a)"
+        f" SELECT k, SUM(v) AS s FROM c {_GROUP}"
+    )
+    expected = counted_rows(spark.sql(spark_text, windowed=windowed["TUMBLE"]))
+
+    assert counted_rows(sql(spark, muntin_text, rides=rides).results()) == expected
+
+    in_this_process = sql(muntin_text, rides=rides.toArrow()).results()
+    assert counted_rows(spark.createDataFrame(in_this_process)) == expected
 
 
 _POINTS: Final = "EVENTS(TABLE rides, DESCRIPTOR(t))"
 
 
 @pytest.mark.parametrize(
-    ("text", "meant"),
+    ("text", "spark_text"),
     [
         (
             f"SELECT l.id, r.id AS other FROM {_POINTS} AS l LEFT JOIN {_POINTS} AS r ON l.k = r.k",
@@ -126,8 +181,9 @@ _POINTS: Final = "EVENTS(TABLE rides, DESCRIPTOR(t))"
         (
             f"SELECT l.id, r.id AS other FROM {_POINTS} AS l JOIN EVENTS(TABLE (SELECT * FROM rides WHERE b), "
             "DESCRIPTOR(t)) FOR SYSTEM_TIME AS OF l.t AS r USING (k)",
-            "SELECT l.id, r.id AS other FROM {rides} AS l JOIN (SELECT *, lead(t, 1, t'9999') OVER (PARTITION BY k "
-            "ORDER BY t) AS until FROM {rides} WHERE b) AS r ON l.k = r.k AND l.t >= r.t AND l.t < r.until",
+            "SELECT l.id, r.id AS other FROM {rides} AS l JOIN (SELECT *, "
+            "lead(t, 1, timestamp'9999-01-01') OVER (PARTITION BY k ORDER BY t) AS until FROM {rides} WHERE b) AS r "
+            "ON l.k = r.k AND l.t >= r.t AND l.t < r.until",
         ),
         (  # the rows at 0 and 10 minutes are ten minutes apart, and the end of WITHIN is no part of it
             "SELECT a, b FROM rides MATCH_RECOGNIZE (ORDER BY t, id MEASURES A.id AS a, B.id AS b ONE ROW PER MATCH "
@@ -137,12 +193,9 @@ _POINTS: Final = "EVENTS(TABLE rides, DESCRIPTOR(t))"
         ),
     ],
 )
-def test_joins_and_patterns_are_those_of_sql(spark: SparkSession, rides: DataFrame, text: str, meant: str) -> None:
-    results = Counter(map(tuple, sql(spark, text, rides=rides).results().collect()))
-    tables: dict[str, Any] = {"rides": rides} if "{rides}" in meant else {}
-    assert results == Counter(
-        map(tuple, spark.sql(meant.replace("t'9999'", "timestamp'9999-01-01'"), **tables).collect())
-    )
+def test_joins_and_patterns_are_those_of_sql(spark: SparkSession, rides: DataFrame, text: str, spark_text: str) -> None:
+    expected = counted_rows(spark.sql(spark_text, rides=rides))
+    assert counted_rows(sql(spark, text, rides=rides).results()) == expected
 
 
 _INNER: Final = f"SELECT k, COUNT(*) AS n FROM {_TUMBLE} {_GROUP}"
@@ -156,6 +209,7 @@ _NINETY = "'1:30' HOUR TO MINUTE"
 _JOINED: Final = "SELECT l.id FROM {0} AS l {1} {0} AS r ON l.k = r.k AND l.window_start = r.window_start"
 
 
+# A text, what stands at the place of the error, and a part of the message.
 @pytest.mark.parametrize(
     ("text", "at", "message"),
     [
@@ -213,10 +267,12 @@ _JOINED: Final = "SELECT l.id FROM {0} AS l {1} {0} AS r ON l.k = r.k AND l.wind
     ],
 )
 def test_a_text_that_would_mean_something_else_is_refused_at_its_place(text: str, at: str, message: str) -> None:
-    from muntin_engine.sql_text.query_reading import read
-    from muntin_engine.sql_text.sql_source import SqlError, SqlText
+    def is_operator(name: str) -> bool:
+        return False
 
     with pytest.raises(SqlError) as refused:
-        read(SqlText(text), lambda name: False)
+        read(SqlText(text), is_operator)
+
     assert message in str(refused.value)
-    assert text[refused.value.column - 1 :].startswith(at), str(refused.value)
+    rest_of_text = text[refused.value.column - 1 :]
+    assert rest_of_text.startswith(at), str(refused.value)

@@ -13,6 +13,7 @@ GROUP BY station, window_start, window_end"""
 
 
 def no_operator(name: str) -> bool:
+    """Say that no module of a text is an operator."""
     return False
 
 
@@ -25,7 +26,7 @@ def test_a_text_is_the_calls_of_a_query_in_order() -> None:
     ]
 
 
-def test_a_text_without_windows_is_none_of_ours() -> None:
+def test_a_text_without_windows_is_no_query_of_muntin() -> None:
     assert read(SqlText("SELECT station, AVG(km) FROM rides GROUP BY station"), no_operator) is None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,11 +14,18 @@ INSTANTS: Final = pa.timestamp("us", "UTC")
 DAY: Final = timedelta(days=1)
 
 
-def dictionary() -> pa.DataType:
-    return pa.dictionary(pa.int8(), pa.string())
+DICTIONARY: Final = pa.dictionary(pa.int8(), pa.string())
 
 
-COLUMNS: Final[dict[str, tuple[pa.Array, pa.DataType, Any]]] = {
+class ColumnCase(NamedTuple):
+    """A column of a value and a null, the type in which a query reads it, and the value that it reads."""
+
+    column: pa.Array
+    read_type: pa.DataType
+    read_value: Any
+
+
+_CASES: Final[dict[str, tuple[pa.Array, pa.DataType, Any]]] = {
     "int8": (pa.array([1, None], pa.int8()), pa.int8(), 1),
     "int64": (pa.array([1, None], pa.int64()), pa.int64(), 1),
     "uint8": (pa.array([255, None], pa.uint8()), pa.int16(), 255),
@@ -67,7 +74,7 @@ COLUMNS: Final[dict[str, tuple[pa.Array, pa.DataType, Any]]] = {
     "large_list": (pa.array([[1], None], pa.large_list(pa.int32())), pa.list_(pa.int32()), [1]),
     "fixed_size_list": (pa.array([[1, 2], None], pa.list_(pa.int32(), 2)), pa.list_(pa.int32()), [1, 2]),
     "list of float16": (pa.array([[np.float16(1.5)], None], pa.list_(pa.float16())), pa.list_(pa.float32()), [1.5]),
-    "list of dictionary": (pa.array([["a"], None], pa.list_(dictionary())), pa.list_(pa.string()), ["a"]),
+    "list of dictionary": (pa.array([["a"], None], pa.list_(DICTIONARY)), pa.list_(pa.string()), ["a"]),
     "list of nanoseconds": (
         pa.array([[-1], None], pa.list_(pa.timestamp("ns"))),
         pa.list_(pa.timestamp("us")),
@@ -84,7 +91,9 @@ COLUMNS: Final[dict[str, tuple[pa.Array, pa.DataType, Any]]] = {
         [("a", DAY)],
     ),
 }
-"""By name, a column of a value and a null, the type in which a query reads it, and the value that it reads."""
+
+COLUMNS: Final = {name: ColumnCase(*case) for name, case in _CASES.items()}
+"""By name, a column of each type."""
 
 NOT_IN_POLARS: Final = frozenset({"run ends", "decimal256"})
 """The columns of types that Polars does not have."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 import pytest
@@ -40,16 +40,18 @@ RIDES = pa.table(
     }
 )
 CARS = pa.table({"k": ["a", "b"], "t": [6, 30], "id": [9, 8], "km": [1.0, 2.0], "n": [3, 4], "fuel": ["gas", None]})
+# The second beat is of no area, so of all.
 BEATS = pa.table({"at": [3, 40], "area": ["north", None]})
 
 
 def rows_of(table: Any) -> list[str]:
+    """Return the rows of an Arrow table in order, each as text."""
     return sorted(map(repr, table.to_pylist()))
 
 
 @pytest.mark.parametrize("name", sorted(set(COLUMNS) - NOT_ON_SPARK))
 def test_a_column_has_the_type_and_values_that_spark_reads(spark: SparkSession, name: str) -> None:
-    table = pa.table({"x": COLUMNS[name][0]})
+    table = pa.table({"x": COLUMNS[name].column})
     spark.conf.set("spark.sql.timestampType", "TIMESTAMP_NTZ")  # times without a zone stay without one
     try:
         on_spark = spark.createDataFrame(table).toArrow()
@@ -57,6 +59,10 @@ def test_a_column_has_the_type_and_values_that_spark_reads(spark: SparkSession, 
         spark.conf.unset("spark.sql.timestampType")
     rows = pa.table(opened(table))
     assert rows["x"].to_pylist() == on_spark["x"].to_pylist()
+
+
+Make: TypeAlias = Callable[[pa.Table], Any]
+"""Makes a frame of a table: the table itself, or a DataFrame of Spark's."""
 
 
 def rides(frame: Any) -> EventStream:
@@ -69,48 +75,56 @@ def cars(frame: Any) -> EventStream:
     return events(frame, key="k", at="t", id="id")
 
 
-def with_columns(make: Callable[[pa.Table], Any]) -> EventStream:
+def rides_with_columns(make: Make) -> EventStream:
     return rides(make(RIDES)).with_columns(each="km / n", N="n * 2").select("each", "N")
 
 
-def united(make: Callable[[pa.Table], Any]) -> EventStream:
+def rides_and_cars(make: Make) -> EventStream:
     return union(rides=rides(make(RIDES)).where("km > 1"), cars=cars(make(CARS)))
 
 
-def with_heartbeats(make: Callable[[pa.Table], Any]) -> EventStream:
+def beating_rides_and_cars(make: Make) -> EventStream:
+    """Return a union, in which the rides have a heartbeat for all areas, and one for the area that a beat names."""
     beats = make(BEATS)
-    with_heartbeats = (
-        rides(make(RIDES)).with_heartbeat(beats, at="at", delay=1).with_heartbeat(beats, at="at", source="area")
-    )
-    return union(rides=with_heartbeats, cars=cars(make(CARS)))
+    beating_for_all_areas = rides(make(RIDES)).with_heartbeat(beats, at="at", delay=1)
+    beating_rides = beating_for_all_areas.with_heartbeat(beats, at="at", source="area")
+    return union(rides=beating_rides, cars=cars(make(CARS)))
 
 
-@pytest.mark.parametrize("stream_of", [with_columns, united, with_heartbeats])
+STREAMS: tuple[Callable[[Make], EventStream], ...] = (rides_with_columns, rides_and_cars, beating_rides_and_cars)
+
+
+def the_table(table: pa.Table) -> pa.Table:
+    return table
+
+
+@pytest.mark.parametrize("stream_of", STREAMS)
 @pytest.mark.parametrize("emit", ["final", "eager"])
-def test_events_and_their_columns_are_those_of_spark(
-    spark: SparkSession, stream_of: Callable[[Callable[[pa.Table], Any]], EventStream], emit: str
+def test_events_of_streams_of_tables_and_their_columns_are_those_of_spark(
+    spark: SparkSession, stream_of: Callable[[Make], EventStream], emit: str
 ) -> None:
-    queries = [stream_of(make).to_query(emit=emit) for make in (lambda table: table, spark.createDataFrame)]
-    local, on_spark = queries
-    spark_results = on_spark.results().toArrow()
+    local = stream_of(the_table).to_query(emit=emit)
+    on_spark = stream_of(spark.createDataFrame).to_query(emit=emit)
+
     local_results: Any = local.results()
+    spark_results = on_spark.results().toArrow()
     assert local_results.schema.names == spark_results.schema.names
-    assert [field.type for field in local_results.schema] == [field.type for field in spark_results.schema]
+    assert local_results.schema.types == spark_results.schema.types
     assert rows_of(local_results) == rows_of(spark_results)
+
     assert rows_of(local.rejected_rows()) == rows_of(on_spark.rejected_rows().toArrow())
     assert rows_of(local.late_rows()) == rows_of(on_spark.late_rows().toArrow())
 
 
-@pytest.mark.parametrize("stream_of", [with_columns, united, with_heartbeats])
-def test_windows_of_such_events_are_those_of_spark(
-    spark: SparkSession, stream_of: Callable[[Callable[[pa.Table], Any]], EventStream]
+@pytest.mark.parametrize("stream_of", STREAMS)
+def test_windows_of_streams_of_tables_are_those_of_spark(
+    spark: SparkSession, stream_of: Callable[[Make], EventStream]
 ) -> None:
-    results: list[Any] = []
-    for make in (lambda table: table, spark.createDataFrame):
+    def results_of(make: Make) -> Any:
         windows = stream_of(make).window(tumbling(10))
-        results.append(windows.aggregate(n=module("stats.count"), least=module("stats.min", "N")).results())
-    local, on_spark = results
-    assert rows_of(local) == rows_of(on_spark.toArrow())
+        return windows.aggregate(n=module("stats.count"), least=module("stats.min", "N")).results()
+
+    assert rows_of(results_of(the_table)) == rows_of(results_of(spark.createDataFrame).toArrow())
 
 
 def test_changelogs_add_up_to_what_they_do_on_spark(spark: SparkSession) -> None:

@@ -58,12 +58,9 @@ NO_SQL: Final = "no SQL"
 """Stands for the right query where the message says that SQL has none."""
 
 
-def counted(windows: str, **words: str) -> str:
-    """Return a query that counts the rows of windows, with other words in some places."""
-    text = f"SELECT COUNT(*) AS n FROM {windows} {ENDS}"
-    for old, new in words.items():
-        text = text.replace(old, new)
-    return text
+def counted(windows: str) -> str:
+    """Return a query that counts the rows of windows."""
+    return f"SELECT COUNT(*) AS n FROM {windows} {ENDS}"
 
 
 def within(old: str, new: str, text: str) -> str:
@@ -78,6 +75,7 @@ def of_rides(old: str, new: str, windows: str = TUMBLE) -> str:
 
 
 def joined(on: str, kind: str = "JOIN", right: str = S, columns: str = "r.id", left: str = R) -> str:
+    """Return a query that joins the rides `r` with the stations `s`, or with other streams."""
     return f"SELECT {columns} FROM {left} {kind} {right} ON {on}"
 
 
@@ -102,14 +100,19 @@ def tables_of(spark: SparkSession) -> dict[str, Any]:
     }
 
 
-def check_advice(spark: SparkSession, tables: dict[str, Any], case: tuple[str, str, str]) -> None:
-    """Raise unless a wrong query is refused with advice in words of SQL, and Spark plans what it advises."""
+def assert_advice_is_a_query(spark: SparkSession, tables: dict[str, Any], case: tuple[str, str, str]) -> None:
+    """Assert that a wrong query is refused with advice in words of SQL, and that Spark plans what it advises."""
     wrong, advice, right = case
     with pytest.raises(QueryError) as refused:
         sql(spark, wrong, modules=MODULES, **tables)
+
     message = str(refused.value)
     assert advice in message, message
-    without_text = "".join(line for line in message.splitlines() if line.strip() not in wrong)
-    assert _PYTHON.search(without_text.replace("modules=[...]", "")) is None, message
+
+    # A message shows lines of the query itself, and modules are given in Python: these are no words of advice.
+    lines_of_advice = [line for line in message.splitlines() if line.strip() not in wrong]
+    words_of_advice = "".join(lines_of_advice).replace("modules=[...]", "")
+    assert _PYTHON.search(words_of_advice) is None, message
+
     if right != NO_SQL:
         sql(spark, right, modules=MODULES, **tables).results()

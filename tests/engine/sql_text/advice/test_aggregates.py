@@ -11,13 +11,14 @@ from tests.engine.sql_text.advice.mistakes import (
     ENDS,
     TUMBLE,
     Cases,
-    check_advice,
+    assert_advice_is_a_query,
     within,
 )
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# By its name, a mistake: the wrong query, a part of the message, and the query that the message advises.
 CASES: Final[Cases] = {
     "an unknown module": (
         within("COUNT(*)", "stats.averge(km)", COUNTS),
@@ -73,5 +74,7 @@ CASES: Final[Cases] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_advice_is_a_query(spark: SparkSession, tables: dict[str, Any], name: str) -> None:
-    check_advice(spark, tables, CASES[name])
+def test_a_mistake_is_refused_with_advice_that_is_a_query(
+    spark: SparkSession, tables: dict[str, Any], name: str
+) -> None:
+    assert_advice_is_a_query(spark, tables, CASES[name])

@@ -16,7 +16,7 @@ from tests.engine.sql_text.advice.mistakes import (
     TUMBLE,
     Cases,
     R,
-    check_advice,
+    assert_advice_is_a_query,
     counted,
     joined,
     of_rides,
@@ -26,6 +26,7 @@ from tests.engine.sql_text.advice.mistakes import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# By its name, a mistake: the wrong query, a part of the message, and the query that the message advises.
 CASES: Final[Cases] = {
     "late rows of rows in order": (
         "SELECT SUM(km) AS s FROM LAST(TABLE rides PARTITION BY station ORDER BY id LATE ADJUST, DESCRIPTOR(leaves), 2)"
@@ -141,5 +142,7 @@ CASES: Final[Cases] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_advice_is_a_query(spark: SparkSession, tables: dict[str, Any], name: str) -> None:
-    check_advice(spark, tables, CASES[name])
+def test_a_mistake_is_refused_with_advice_that_is_a_query(
+    spark: SparkSession, tables: dict[str, Any], name: str
+) -> None:
+    assert_advice_is_a_query(spark, tables, CASES[name])

@@ -11,7 +11,7 @@ from tests.engine.sql_text.advice.mistakes import (
     ENDS,
     HOURS_OF_COUNTS,
     Cases,
-    check_advice,
+    assert_advice_is_a_query,
     counted,
     within,
 )
@@ -19,6 +19,7 @@ from tests.engine.sql_text.advice.mistakes import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# By its name, a mistake: the wrong query, a part of the message, and the query that the message advises.
 CASES: Final[Cases] = {
     "a condition on results in a chain": (
         counted(f"TUMBLE(TABLE ({COUNTS} HAVING n > 1), DESCRIPTOR(window_start, window_end), INTERVAL '1' DAY)"),
@@ -48,5 +49,7 @@ CASES: Final[Cases] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_advice_is_a_query(spark: SparkSession, tables: dict[str, Any], name: str) -> None:
-    check_advice(spark, tables, CASES[name])
+def test_a_mistake_is_refused_with_advice_that_is_a_query(
+    spark: SparkSession, tables: dict[str, Any], name: str
+) -> None:
+    assert_advice_is_a_query(spark, tables, CASES[name])

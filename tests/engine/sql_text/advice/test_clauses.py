@@ -11,13 +11,14 @@ from tests.engine.sql_text.advice.mistakes import (
     ENDS,
     TUMBLE,
     Cases,
-    check_advice,
+    assert_advice_is_a_query,
     of_rides,
 )
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# By its name, a mistake: the wrong query, a part of the message, and the query that the message advises.
 CASES: Final[Cases] = {
     "a clause twice": (f"{COUNTS} EMIT FINAL EMIT CHANGES", "leave one of them out", f"{COUNTS} EMIT FINAL"),
     "an unknown emission": (f"{COUNTS} EMIT CHANGE", "did you mean CHANGES?", f"{COUNTS} EMIT CHANGES"),
@@ -58,12 +59,12 @@ CASES: Final[Cases] = {
         of_rides("rides", "rides WATERMARK leaves DELAY OF INTERVAL '10' MINUTES"),
     ),
     **{
-        f"late rows {number}": (
+        f"late rows, then LATE {words}": (
             of_rides("rides", "rides LATE CORRECT"),
             "write LATE SIDE, LATE DROP, LATE ADJUST or LATE CORRECT WITHIN INTERVAL '1' HOUR",
             of_rides("rides", f"rides LATE {words}"),
         )
-        for number, words in enumerate(("SIDE", "DROP", "ADJUST", "CORRECT WITHIN INTERVAL '1' HOUR"))
+        for words in ("SIDE", "DROP", "ADJUST", "CORRECT WITHIN INTERVAL '1' HOUR")
     },
     "no step": (
         of_rides("rides", "rides THEN 5"),
@@ -79,5 +80,7 @@ CASES: Final[Cases] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_advice_is_a_query(spark: SparkSession, tables: dict[str, Any], name: str) -> None:
-    check_advice(spark, tables, CASES[name])
+def test_a_mistake_is_refused_with_advice_that_is_a_query(
+    spark: SparkSession, tables: dict[str, Any], name: str
+) -> None:
+    assert_advice_is_a_query(spark, tables, CASES[name])

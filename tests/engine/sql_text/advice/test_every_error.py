@@ -43,38 +43,37 @@ ALL_CASES: tuple[Cases, ...] = (
 )
 
 
-def _places_of_errors() -> dict[tuple[str, int], str]:
-    """Return the statements that raise errors of SQL, by file and line."""
-    places: dict[tuple[str, int], str] = {}
+def calls_that_make_errors() -> dict[tuple[str, int], str]:
+    """Return the source of each call of a method `error`, which makes an error of SQL, by its file and first line."""
+    calls: dict[tuple[str, int], str] = {}
     folder = Path(inspect.getfile(muntin_engine.sql_text)).parent
     for path in folder.glob("*.py"):
         source = path.read_text()
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "error":
-                places[path.name, node.lineno] = ast.get_source_segment(source, node) or ""
-    return places
+                calls[path.name, node.lineno] = ast.get_source_segment(source, node) or ""
+    return calls
 
 
-def _remove_passed(places: dict[tuple[str, int], str], error: SqlError) -> None:
-    """Remove the places that an error passed through."""
+def remove_calls_in_traceback(calls: dict[tuple[str, int], str], error: SqlError) -> None:
+    """Remove the calls that are in the traceback of an error: one of them made it."""
     traceback: Any = error.__traceback__
     while traceback is not None:
         file = Path(traceback.tb_frame.f_code.co_filename).name
-        for place in list(places):
-            first = place[1]
-            last = first + places[place].count("\n")
-            if place[0] == file and first <= traceback.tb_lineno <= last:
-                del places[place]
+        for (file_of_call, first_line), source in list(calls.items()):
+            last_line = first_line + source.count("\n")
+            if file_of_call == file and first_line <= traceback.tb_lineno <= last_line:
+                del calls[file_of_call, first_line]
         traceback = traceback.tb_next
 
 
 def test_each_place_that_raises_an_error_has_a_case(spark: SparkSession, tables: dict[str, Any]) -> None:
-    places = _places_of_errors()
-    assert len(places) > 80
+    calls_without_case = calls_that_make_errors()
+    assert len(calls_without_case) > 80  # the search finds them
     for cases in ALL_CASES:
         for wrong, _, _ in cases.values():
             try:
                 sql(spark, wrong, modules=MODULES, **tables)
             except SqlError as error:
-                _remove_passed(places, error)
-    assert places == {}
+                remove_calls_in_traceback(calls_without_case, error)
+    assert calls_without_case == {}

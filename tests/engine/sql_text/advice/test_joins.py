@@ -16,7 +16,7 @@ from tests.engine.sql_text.advice.mistakes import (
     Cases,
     R,
     S,
-    check_advice,
+    assert_advice_is_a_query,
     counted,
     joined,
     of_rides,
@@ -25,6 +25,7 @@ from tests.engine.sql_text.advice.mistakes import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# By its name, a mistake: the wrong query, a part of the message, and the query that the message advises.
 CASES: Final[Cases] = {
     "three streams": (
         f"{joined(SAME, right=VERSIONS)} JOIN {S.replace('AS s', 'AS t')} ON r.station = t.station",
@@ -189,19 +190,19 @@ CASES: Final[Cases] = {
         ),
     ),
     **{
-        f"bounds {number}": (joined(f"{SAME} AND {bounds}"), f"write {NEAR}", joined(f"{SAME} AND {NEAR}"))
-        for number, bounds in enumerate(
-            (
-                "r.leaves < s.since",
-                "abs(unix_timestamp(r.leaves) - unix_timestamp(s.since)) < 60",
-                "r.leaves + INTERVAL '1' HOUR < r.leaves + (s.since - s.since)",
-                "s.since BETWEEN r.leaves + INTERVAL '1' HOUR AND r.leaves",
-            )
+        f"bounds {bounds}": (joined(f"{SAME} AND {bounds}"), f"write {NEAR}", joined(f"{SAME} AND {NEAR}"))
+        for bounds in (
+            "r.leaves < s.since",
+            "abs(unix_timestamp(r.leaves) - unix_timestamp(s.since)) < 60",
+            "r.leaves + INTERVAL '1' HOUR < r.leaves + (s.since - s.since)",
+            "s.since BETWEEN r.leaves + INTERVAL '1' HOUR AND r.leaves",
         )
     },
 }
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_advice_is_a_query(spark: SparkSession, tables: dict[str, Any], name: str) -> None:
-    check_advice(spark, tables, CASES[name])
+def test_a_mistake_is_refused_with_advice_that_is_a_query(
+    spark: SparkSession, tables: dict[str, Any], name: str
+) -> None:
+    assert_advice_is_a_query(spark, tables, CASES[name])

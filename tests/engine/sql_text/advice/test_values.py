@@ -11,7 +11,7 @@ from tests.engine.sql_text.advice.mistakes import (
     MATCH,
     TUMBLE,
     Cases,
-    check_advice,
+    assert_advice_is_a_query,
     counted,
     of_rides,
     within,
@@ -20,6 +20,7 @@ from tests.engine.sql_text.advice.mistakes import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# By its name, a mistake: the wrong query, a part of the message, and the query that the message advises.
 CASES: Final[Cases] = {
     "no length": (
         within("INTERVAL '1' HOUR", "true", MATCH),
@@ -50,5 +51,7 @@ CASES: Final[Cases] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_advice_is_a_query(spark: SparkSession, tables: dict[str, Any], name: str) -> None:
-    check_advice(spark, tables, CASES[name])
+def test_a_mistake_is_refused_with_advice_that_is_a_query(
+    spark: SparkSession, tables: dict[str, Any], name: str
+) -> None:
+    assert_advice_is_a_query(spark, tables, CASES[name])

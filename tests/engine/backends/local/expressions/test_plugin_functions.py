@@ -40,6 +40,9 @@ __all__ = ["streaming"]
 T = TypeVar("T")
 
 
+# Functions that show what they are given, return each type, or fail.
+
+
 class Fare(NamedTuple):
     base: float
     parts: list[int]
@@ -56,10 +59,11 @@ def show_series(values: pd.Series[Any]) -> pd.Series[str]:
     return pd.Series([f"{values.dtype} {value!r}" for value in values])
 
 
-@function("probe.given", version="1.0.0")
-def given(value: int) -> float | None:
+@function("probe.pick", version="1.0.0")
+def pick(place: int) -> float | None:
+    """Return a value that a column of floats takes, though only two are floats."""
     results: list[Any] = [1.5, 2, None, math.nan, True]
-    return results[value]  # type: ignore[no-any-return]
+    return results[place]  # type: ignore[no-any-return]
 
 
 @function("probe.whole", version="1.0.0")
@@ -157,14 +161,15 @@ def as_set(value: int) -> list[int]:
     return {value}  # type: ignore[return-value]  # that is the point
 
 
-@function("probe.leaves", version="1.0.0")
-def leaves(value: float) -> float:
+@function("probe.interrupt", version="1.0.0")
+def interrupt(value: float) -> float:
+    """Do as if Ctrl+C were pressed meanwhile."""
     raise KeyboardInterrupt
 
 
 PROBES: Final[list[Function[..., Any]]] = [
-    *(show, show_series, given, whole, word, price, later, length, next_day, raw, fare, counts, times, answer, half),
-    *(shifted, is_long, ratio, too_few, total, as_set, leaves),
+    *(show, show_series, pick, whole, word, price, later, length, next_day, raw, fare, counts, times, answer, half),
+    *(shifted, is_long, ratio, too_few, total, as_set, interrupt),
 ]
 
 COLUMNS: Final = pa.schema(
@@ -211,16 +216,18 @@ ROWS: Final = pa.Table.from_pylist(
 )
 """Values of each type, nulls, and empty ones."""
 
-WHOLE_COLUMNS: Final = ["i", "y", "d", "f", "s", "m", "k", "t", "c", "day", "e", "x"]
+COLUMNS_IN_A_SERIES: Final = ["i", "y", "d", "f", "s", "m", "k", "t", "c", "day", "e", "x"]
+"""The columns whose values a vectorized function may be given: not the nested ones."""
+
 EXPRESSIONS: Final = [
     *(f"probe_show({name})" for name in COLUMNS.names),
-    *(f"probe_show_series({name})" for name in WHOLE_COLUMNS),
+    *(f"probe_show_series({name})" for name in COLUMNS_IN_A_SERIES),
     *("probe_show(1)", "probe_show(2.50)", "probe_show(NULL)", "probe_show(d > 2 AND k)", "probe_show(i + y)"),
     *(
-        "coalesce(probe_given(coalesce(i, 2)), -1D)",
-        "probe_given(1)",
-        "probe_given(coalesce(i, 2)) + 1",
-        "probe_given(4)",
+        "coalesce(probe_pick(coalesce(i, 2)), -1D)",
+        "probe_pick(1)",
+        "probe_pick(coalesce(i, 2)) + 1",
+        "probe_pick(4)",
     ),
     *("probe_whole(2D)", "probe_word(i)", "probe_word(k)", "probe_word(d)", "probe_price(coalesce(d, 0D))"),
     *(
@@ -243,16 +250,23 @@ def registered() -> None:
 
 
 def computed(text: str, rows: pa.Table = ROWS) -> pa.ChunkedArray:
-    """Return the values of an expression, of the type that its translation says."""
+    """Translate an expression, and return the values that it has for rows, in the type of the translation.
+
+    Raises:
+        QueryError: The expression has no translation, or cannot be computed for one of the rows.
+        ModuleError: A function failed.
+    """
     expression = translated(text, rows.schema)
-    columns = ", ".join(f"{'epoch_us(e)' if name == 'e' else name} AS {name}" for name in rows.schema.names)
+    # Translated expressions have lengths of time as microseconds: DuckDB's intervals have months.
+    columns = [name if name != "e" else "epoch_us(e) AS e" for name in rows.schema.names]
     with failures_of_rows("the rows cannot be read"):
-        values = relation_of(rows).project(columns).project(f"{expression.sql} AS x").to_arrow_table().column(0)
+        relation = relation_of(rows).project(", ".join(columns))
+        values = relation.project(f"{expression.sql} AS x").to_arrow_table().column(0)
     return values.cast(expression.type)
 
 
 @pytest.mark.parametrize(
-    ("text", "first", "data_type"),
+    ("text", "value", "data_type"),
     [
         ("probe_show(t)", "datetime datetime.datetime(2024, 1, 2, 12, 0, 0, 5)", pa.string()),
         ("probe_show(e)", "timedelta datetime.timedelta(seconds=5400)", pa.string()),
@@ -260,7 +274,7 @@ def computed(text: str, rows: pa.Table = ROWS) -> pa.ChunkedArray:
         ("probe_show(x)", "bytes b'\\x00\\xff'", pa.string()),
         ("probe_show(xs)", "list ['a', None, 'bc']", pa.string()),
         ("probe_show(w)", "dict {'a': datetime.datetime(2024, 1, 2, 12, 0, 0, 5), 'b': None}", pa.string()),
-        ("probe_show_series(i)", "float64 0.0", pa.string()),
+        ("probe_show_series(i)", "int32 0", pa.string()),
         ("probe_word(k)", "true", pa.string()),
         ("probe_later(t, e)", NOON + timedelta(minutes=90), pa.timestamp("us", "UTC")),
         ("probe_length(c, c)", timedelta(0), pa.duration("us")),
@@ -268,19 +282,23 @@ def computed(text: str, rows: pa.Table = ROWS) -> pa.ChunkedArray:
         ("stats_clamp(d, 0D, 1)", 1.0, pa.float64()),
     ],
 )
-def test_a_function_gets_and_returns_values_of_python(text: str, first: object, data_type: pa.DataType) -> None:
-    values = computed(text, ROWS.slice(0, 1)) if "series" not in text else computed(text)
+def test_a_function_gets_and_returns_values_of_python(text: str, value: object, data_type: pa.DataType) -> None:
+    values = computed(text, ROWS.slice(0, 1))
     assert values.type == data_type
-    assert values[0].as_py() == first
+    assert values.to_pylist() == [value]
 
 
-def test_a_function_gets_nulls_and_nan(registered: None) -> None:
+def test_a_function_gets_nulls_and_nan() -> None:
     assert computed("probe_show(d)").to_pylist() == ["float 2.5", "NoneType None", "float nan"]
+
+
+def test_a_function_of_a_series_gets_whole_numbers_beside_nulls_as_floats_and_returns_nan_for_null() -> None:
+    assert computed("probe_show_series(i)").to_pylist() == ["float64 0.0", "float64 nan", "float64 3.0"]
     assert computed("probe_half(d)").to_pylist() == [1.25, None, None], "NaN in a Series is a null"
 
 
-def test_whole_columns_and_rows_come_in_vectors_of_any_length() -> None:
-    rows = pa.table({"d": pa.array([float(number) for number in range(5_000)])})
+def test_functions_of_rows_and_of_series_are_computed_for_more_rows_than_a_vector_of_duckdb_has() -> None:
+    rows = pa.table({"d": pa.array([float(number) for number in range(5_000)])})  # a vector has 2,048
     assert computed("probe_half(d)", rows) == computed("d / 2", rows)
     assert computed("stats_clamp(d, 10D, 20D)", rows) == computed("greatest(least(d, 20D), 10D)", rows)
     assert len(computed("probe_answer()", rows)) == 5_000
@@ -324,10 +342,11 @@ def test_the_exception_of_a_function_is_the_cause_of_the_error() -> None:
 
 def test_ctrl_c_in_a_function_ends_the_query() -> None:
     with pytest.raises(KeyboardInterrupt):
-        computed("probe_leaves(d)")
+        computed("probe_interrupt(d)")
 
 
-def test_a_value_that_nobody_needs_is_not_computed() -> None:
+def test_a_function_is_not_called_where_its_value_is_not_needed() -> None:
+    # It would divide by zero.
     assert computed("CASE WHEN i > 100 THEN probe_ratio(1D, 0D) END").to_pylist() == [None] * 3
     assert computed("i > 100 AND probe_ratio(1D, 0D) > 1", ROWS.slice(0, 1)).to_pylist() == [False]
     assert computed("probe_ratio(1D, 0D)", ROWS.slice(0, 0)).to_pylist() == []
@@ -370,20 +389,21 @@ def test_a_function_with_the_name_of_one_of_sql_is_refused() -> None:
 
 
 def test_a_function_that_is_registered_again_takes_the_place_of_the_first() -> None:
-    def answering(value: int) -> Function[[], int]:
+    def replying(value: int) -> Function[[], int]:
         def reply() -> int:
             return value
 
         return function("probe.reply", version="1.0.0")(reply)
 
-    assert functions(answering(1)) == ["probe_reply"]
-    first = translated("probe_reply()", COLUMNS)
-    functions(answering(2))
-    assert first.sql != translated("probe_reply()", COLUMNS).sql
-    assert computed("probe_reply()")[0].as_py() == 2
+    assert functions(replying(1)) == ["probe_reply"]
+    first_translation = translated("probe_reply()", COLUMNS)
+
+    functions(replying(2))
+    assert translated("probe_reply()", COLUMNS).sql != first_translation.sql
+    assert computed("probe_reply()", ROWS.slice(0, 1)).to_pylist() == [2]
 
 
-def test_a_plugin_may_have_an_underscore_in_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plugin_may_have_an_underscore_in_its_name() -> None:
     @function("city_bikes.fare_of", version="1.0.0")
     def fare_of(km: float) -> float:
         return 2 * km
@@ -404,7 +424,8 @@ RIDES: Final = pa.table(
 )
 
 
-def hours(rides: Any) -> Query[Any]:
+def capped_km_by_hour(rides: Any) -> Query[Any]:
+    """Return a query that calls functions in its key, a new column, conditions before and after windows, and select."""
     capped = events(rides, key="probe_show(station)", at="leaves").with_columns(capped="stats_clamp(km, 0D, 60D)")
     near = capped.where("stats_clamp(km, 0D, 60D) > 2.5 OR km IS NULL")
     query = near.window(tumbling("1 hour")).aggregate(km=stats.average("capped"), rows=stats.count())
@@ -412,7 +433,9 @@ def hours(rides: Any) -> Query[Any]:
 
 
 def test_functions_stand_wherever_expressions_do() -> None:
-    query = hours(RIDES)
+    query = capped_km_by_hour(RIDES)
+    # The rides of the north are capped to 3 and 60 km, and their mean of 31.5 to 30. The first condition leaves out the
+    # south, the second one the key whose only ride has no km.
     assert query.results().to_pylist() == [{"rows": 2, "km": 30.0}]
     assert [code.name for code in query.plan.code if code.is_function] == ["stats.clamp", "probe.show"]
 
@@ -447,14 +470,15 @@ def test_plain_queries_call_functions() -> None:
         QueriedRows.of("SELECT probe_ratio(km, 0D) AS x FROM rides", {"rides": RIDES}).table()
 
 
-def test_chained_and_united_queries_know_the_functions_of_their_inputs() -> None:
-    first = events(RIDES, key="station", at="leaves").where("stats_clamp(km, 0D, 60D) > 0").window(tumbling("1 hour"))
-    second = first.aggregate(km=stats.average("km")).as_events().window(tumbling("1 day")).aggregate(n=stats.count())
-    assert [code.name for code in second.plan.code if code.is_function] == ["stats.clamp"]
+def test_a_chained_query_knows_the_functions_of_the_query_before_it() -> None:
+    rides = events(RIDES, key="station", at="leaves").where("stats_clamp(km, 0D, 60D) > 0")
+    inner = rides.window(tumbling("1 hour")).aggregate(km=stats.average("km"))
+    outer = inner.as_events().window(tumbling("1 day")).aggregate(n=stats.count())
+    assert [code.name for code in outer.plan.code if code.is_function] == ["stats.clamp"]
 
 
-def test_a_changed_function_does_not_go_on_with_the_state_of_another_version(streaming: StartsJob) -> None:
-    def doubled(version: str) -> Function[[int], int]:
+def test_a_function_of_another_version_does_not_go_on_with_the_state(streaming: StartsJob) -> None:
+    def doubling(version: str) -> Function[[int], int]:
         def double(x: int) -> int:
             return 2 * x
 
@@ -464,21 +488,35 @@ def test_a_changed_function_does_not_go_on_with_the_state_of_another_version(str
         near = events(rows, key="k", at="at", watermark=0).where("probe_double(at) > 2")
         return near.window(tumbling(10)).aggregate(n=module(Count))
 
-    functions(doubled("1.0.0"))
+    functions(doubling("1.0.0"))
     job = streaming(counted, "k string, at long")
     job.feed({"k": "a", "at": 1}, {"k": "a", "at": 2})
-    functions(doubled("2.0.0"))
+
+    functions(doubling("2.0.0"))
     with pytest.raises(StateMismatchError, match=r"has probe.double 1.0.0, the query has probe.double 2.0.0"):
         job.restart(counted)
 
 
+WORKER_ROWS: Final = 3_000
+"""Rows for two workers: with `two_workers` they are several parts."""
+
+
 @pytest.fixture
 def two_workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let workers take parts of a small file at once, and end them afterwards."""
     monkeypatch.setattr(static_run, "START_SECONDS", 0.0)
     monkeypatch.setattr(static_run, "WARM_SECONDS", 0.0)
     monkeypatch.setattr(file_parts, "PART_ROWS", 700)
     yield
     WorkerPool.acquire(2).release(is_failed=True)
+
+
+def file_of_rows(folder: Path) -> str:
+    """Write rows whose time and value are their number, and return the path."""
+    path = folder / "rows.parquet"
+    values = [float(number) for number in range(WORKER_ROWS)]
+    pq.write_table(pa.table({"at": range(WORKER_ROWS), "x": values}), path, row_group_size=300)
+    return str(path)
 
 
 @pytest.mark.usefixtures("two_workers")
@@ -489,27 +527,31 @@ def test_functions_travel_to_workers_with_what_they_read(tmp_path: Path) -> None
     def limited(x: float) -> float:
         return min(x, limit)
 
+    functions(limited)
+    windows = events(file_of_rows(tmp_path), at="at").window(tumbling(1_000))
+    query = windows.aggregate(m=stats.max("probe_limited(x)"))
+    assert query.results(workers=2).column("m").to_pylist() == [5.0, 5.0, 5.0]
+
+
+@pytest.mark.usefixtures("two_workers")
+def test_the_error_of_a_function_in_a_worker_is_the_error_of_the_query(tmp_path: Path) -> None:
     @function("probe.picky", version="1.0.0")
     def picky(x: float) -> float:
-        if x == 2_999:
+        if x == WORKER_ROWS - 1:
             raise ValueError("one too many")
         return x
 
-    functions(limited, picky)
-    values = [float(number) for number in range(3_000)]
-    pq.write_table(pa.table({"at": range(3_000), "x": values}), tmp_path / "rows.parquet", row_group_size=300)
-    rows = events(str(tmp_path / "rows.parquet"), at="at")
-    query = rows.window(tumbling(1_000)).aggregate(m=stats.max("probe_limited(x)"))
-    assert query.results(workers=2).column("m").to_pylist() == [5.0, 5.0, 5.0]
-    failing = rows.window(tumbling(1_000)).aggregate(m=stats.max("probe_picky(x)"))
+    functions(picky)
+    windows = events(file_of_rows(tmp_path), at="at").window(tumbling(1_000))
+    query = windows.aggregate(m=stats.max("probe_picky(x)"))
     with pytest.raises(ModuleError, match=r"probe.picky 1.0.0 failed: ValueError: one too many\n  arguments"):
-        failing.results(workers=2)
+        query.results(workers=2)
 
 
 @pytest.mark.usefixtures("two_workers")
 def test_a_function_that_cannot_travel_is_called_in_this_process(tmp_path: Path) -> None:
     calls: list[int] = []
-    lock = Lock()
+    lock = Lock()  # cannot be pickled
 
     @function("probe.counted", version="1.0.0")
     def counted(x: float) -> float:
@@ -518,11 +560,10 @@ def test_a_function_that_cannot_travel_is_called_in_this_process(tmp_path: Path)
         return x
 
     functions(counted)
-    pq.write_table(pa.table({"at": range(3_000), "x": [1.0] * 3_000}), tmp_path / "rows.parquet", row_group_size=300)
-    rows = events(str(tmp_path / "rows.parquet"), at="at")
-    results = rows.window(tumbling(1_000)).aggregate(m=stats.max("probe_counted(x)")).results(workers=2)
-    assert results.column("m").to_pylist() == [1.0] * 3
-    assert len(calls) == 3_000
+    windows = events(file_of_rows(tmp_path), at="at").window(tumbling(1_000))
+    results = windows.aggregate(m=stats.max("probe_counted(x)")).results(workers=2)
+    assert results.column("m").to_pylist() == [999.0, 1_999.0, 2_999.0]
+    assert len(calls) == WORKER_ROWS
 
 
 # Beside Spark.
@@ -537,20 +578,28 @@ def test_functions_have_the_values_and_types_of_spark(spark: SparkSession) -> No
 
     functions(spark, *PROBES, "stats.clamp", "stats.log1p")
     df = spark.createDataFrame(ROWS).coalesce(1)
-    on_spark = df.selectExpr(*(f"{text} AS x{place}" for place, text in enumerate(EXPRESSIONS)))
+    names = [f"x{place}" for place in range(len(EXPRESSIONS))]
+    on_spark = df.selectExpr(*(f"{text} AS {name}" for text, name in zip(EXPRESSIONS, names, strict=True)))
     types = arrow_schema_of(on_spark.schema).types
-    expected = on_spark.toArrow().cast(pa.schema([(f"x{place}", kind) for place, kind in enumerate(types)]))
-    differing: list[str] = []
+    expected = on_spark.toArrow().cast(pa.schema(list(zip(names, types, strict=True))))
+
+    differences: list[str] = []
     for text, column in zip(EXPRESSIONS, expected.columns, strict=True):
-        values = computed(text)
-        if values.type != column.type or str(values.to_pylist()) != str(column.to_pylist()):
-            differing.append(f"{text}: {values.type} {values.to_pylist()}, on Spark {column.type} {column.to_pylist()}")
-    assert not differing, "\n".join(differing)
+        here = described(computed(text))
+        there = described(column)
+        if here != there:
+            differences.append(f"{text}: {here}, on Spark {there}")
+    assert not differences, "\n".join(differences)
+
+
+def described(column: pa.ChunkedArray) -> str:
+    """Return the type and the values of a column as text, in which NaN equals itself."""
+    return f"{column.type} {column.to_pylist()}"
 
 
 def test_queries_with_functions_have_the_rows_of_spark(spark: SparkSession) -> None:
     functions(spark, *PROBES, "stats.clamp")
     df = spark.createDataFrame(RIDES)
-    assert hours(df).results().toArrow().to_pylist() == hours(RIDES).results().to_pylist()
+    assert capped_km_by_hour(df).results().toArrow().to_pylist() == capped_km_by_hour(RIDES).results().to_pylist()
     df.createOrReplaceTempView("rides")
     assert spark.sql(PLAIN_SQL).toArrow().to_pylist() == QueriedRows.of(PLAIN_SQL, {"rides": RIDES}).table().to_pylist()

@@ -87,10 +87,9 @@ RIDE = pa.schema(
         ("struct<a: int, `b c`: string>", pa.struct([("a", pa.int32()), ("b c", pa.string())])),
     ],
 )
-def test_types_of_spark_ddl(text: str, data_type: pa.DataType) -> None:
-    assert declared_schema(f"`a b` {text} NOT NULL COMMENT 'x', other int") == pa.schema(
-        [("a b", data_type), ("other", pa.int32())]
-    )
+def test_a_type_of_sparks_ddl_is_read_as_one_of_arrow(text: str, data_type: pa.DataType) -> None:
+    schema = declared_schema(f"`a b` {text} NOT NULL COMMENT 'x', other int")
+    assert schema == pa.schema([("a b", data_type), ("other", pa.int32())])
 
 
 def test_columns_of_records_are_those_that_a_module_declares() -> None:
@@ -98,16 +97,19 @@ def test_columns_of_records_are_those_that_a_module_declares() -> None:
     assert declared_schema(Reading) == pa.schema([("sensor", pa.binary()), ("value", pa.float64())])
 
 
-def test_a_struct_type_and_an_arrow_schema_declare_the_same_as_text() -> None:
+def test_a_struct_type_of_sparks_declares_the_same_as_its_text() -> None:
     spark_types = pytest.importorskip("pyspark.sql.types")
     part = spark_types.StructType().add("x", spark_types.DayTimeIntervalType())
-    seconds = spark_types.ArrayType(part)
-    struct = spark_types.StructType().add("a", "decimal(4,2)").add("b", seconds)
-    text = declared_schema("a decimal(4, 2), b array<struct<x: interval day to second>>")
-    assert declared_schema(struct) == text
-    assert declared_schema(text) == text
+    struct = spark_types.StructType().add("a", "decimal(4,2)").add("b", spark_types.ArrayType(part))
+    text = "a decimal(4, 2), b array<struct<x: interval day to second>>"
+    assert declared_schema(struct) == declared_schema(text)
+
+
+def test_an_arrow_schema_declares_the_types_in_which_its_columns_are_read() -> None:
     arrow = pa.schema([("a", pa.large_string()), ("t", pa.timestamp("ns", "Europe/Paris")), ("d", pa.duration("s"))])
-    assert declared_schema(arrow) == declared_schema("a string, t timestamp, d interval day to second")
+    declared = declared_schema(arrow)
+    assert declared == declared_schema("a string, t timestamp, d interval day to second")
+    assert declared_schema(declared) == declared
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from muntin import tumbling
-from muntin_engine import Query, events, module
+from muntin_engine import events, module
 from muntin_engine.backends.local.expressions.translation import translated
 from muntin_engine.backends.local.frames.local_frame import OpenFrame
 from muntin_engine.backends.local.inputs import local_rows
@@ -33,6 +33,7 @@ ROWS = pa.table(
 
 
 def rows_of(frame: Any, condition: str | None = None, **columns: str) -> LocalRows:
+    """Return the rows of a frame that fulfil a condition, with expressions of its columns by their new names."""
     opened_frame = OpenFrame(frame)
     expressions = {name: translated(text, opened_frame.schema) for name, text in columns.items()}
     condition_sql = None if condition is None else translated(condition, opened_frame.schema).sql
@@ -40,11 +41,16 @@ def rows_of(frame: Any, condition: str | None = None, **columns: str) -> LocalRo
 
 
 def table_of(rows: LocalRows) -> pa.Table:
+    """Read rows, and return them as one table."""
     return pa.Table.from_batches(rows.batches(), rows.schema)
 
 
 def addresses(table: pa.Table) -> list[int]:
-    return [buffer.address for column in table.columns for buffer in column.chunk(0).buffers() if buffer is not None]
+    """Return where the memory of the columns lies: equal addresses are memory that was not copied."""
+    places: list[int] = []
+    for column in table.columns:
+        places += [buffer.address for buffer in column.chunk(0).buffers() if buffer is not None]
+    return places
 
 
 def test_columns_of_a_table_in_memory_are_handed_over_as_they_are() -> None:
@@ -55,10 +61,11 @@ def test_columns_of_a_table_in_memory_are_handed_over_as_they_are() -> None:
 @pytest.mark.parametrize("frame", [ROWS, ROWS.slice(1, 2), ROWS.slice(0, 0), pa.concat_tables([ROWS, ROWS.slice(2)])])
 def test_rows_are_the_same_whether_the_table_or_duckdb_holds_them(frame: pa.Table) -> None:
     names = {"start": "at", "k0": "k", "i0": "x", "i1": "n", "i2": "is_late", "i3": "x"}
-    rows = rows_of(frame, **names)
-    projected = rows_of(frame, "coalesce(n, 0) < 100", **names)
-    assert str(table_of(rows).to_pydict()) == str(table_of(projected).to_pydict())  # a NaN is not equal to itself
-    assert table_of(rows).schema == table_of(projected).schema
+    held_in_memory = table_of(rows_of(frame, **names))
+    true_for_all_rows = "coalesce(n, 0) < 100"  # a condition is computed by DuckDB
+    held_by_duckdb = table_of(rows_of(frame, true_for_all_rows, **names))
+    assert str(held_by_duckdb.to_pydict()) == str(held_in_memory.to_pydict())  # text, as a NaN is not equal to itself
+    assert held_by_duckdb.schema == held_in_memory.schema
 
 
 @pytest.mark.parametrize(
@@ -72,56 +79,66 @@ def test_rows_are_the_same_whether_the_table_or_duckdb_holds_them(frame: pa.Tabl
     ],
     ids=["computed", "unsigned", "nanoseconds", "nested", "length"],
 )
-def test_what_a_reading_changes_is_read_by_duckdb(frame: pa.Table, column: str) -> None:
+def test_a_column_that_has_to_be_computed_or_cast_is_read_by_duckdb_with_all_others(
+    frame: pa.Table, column: str
+) -> None:
     rows = rows_of(frame, i0="x", i1=column)
-    assert not set(addresses(table_of(rows))) & set(addresses(frame.select(["x"])))
+    assert set(addresses(table_of(rows))).isdisjoint(addresses(frame.select(["x"])))
 
 
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
-def test_a_frame_whose_column_has_got_another_type_is_cast_as_planned(make: type) -> None:
-    frame = make({"at": [1, 2], "n": [1, 2]})
+def test_a_column_of_pandas_that_has_got_another_type_is_cast_to_that_of_the_plan() -> None:
+    frame = pd.DataFrame({"at": [1, 2], "n": [1, 2]})
     rows = rows_of(frame, start="at", i0="n")
-    assert table_of(rows).column("i0").to_pylist() == [1, 2]
-    smaller = frame.astype({"n": "int32"})["n"] if make is pd.DataFrame else frame["n"].cast(pl.Int32)
-    if make is pd.DataFrame:
-        frame["n"] = smaller
-    else:
-        frame.replace_column(1, smaller)
-    assert table_of(rows).column("i0").type == pa.int64()
+    frame["n"] = frame["n"].astype("int32")
+    column = table_of(rows).column("i0")
+    assert column.type == pa.int64()
+    assert column.to_pylist() == [1, 2]
+
+
+def test_a_column_of_polars_that_has_got_another_type_is_cast_to_that_of_the_plan() -> None:
+    frame = pl.DataFrame({"at": [1, 2], "n": [1, 2]})
+    rows = rows_of(frame, start="at", i0="n")
+    frame.replace_column(1, frame["n"].cast(pl.Int32))
+    column = table_of(rows).column("i0")
+    assert column.type == pa.int64()
+    assert column.to_pylist() == [1, 2]
 
 
 def test_batches_have_as_many_rows_as_are_wanted_or_as_few_as_their_bytes_demand() -> None:
     table = pa.table({"at": np.arange(1000)})
     rows = rows_of(table, start="at")
     assert [len(batch) for batch in rows.batches(400)] == [400, 400, 200]
+    # A row is eight bytes: 900 bytes are 112 rows, and ten batches of 101 rows or fewer have them all.
     with patch.object(local_rows, "BATCH_BYTES", 900):
         assert {len(batch) for batch in rows.batches(400)} == {101, 91}
 
 
-def averages(table: pa.Table) -> Query:
-    return events(table, key="k", at="at").window(tumbling(10)).aggregate(x=module("stats.average", "x"))
+def test_the_results_of_a_table_do_not_depend_on_its_chunks() -> None:
+    count = 300_000
+    table = pa.table({"k": np.arange(count) % 7, "at": np.arange(count), "x": np.ones(count)})
+    chunked_table = pa.Table.from_batches(table.to_batches(max_chunksize=70_000))
+    assert averages(chunked_table).equals(averages(table))
 
 
-def test_many_rows_of_a_table_reach_a_map_task_at_once() -> None:
-    table = pa.table({"k": np.arange(300_000) % 7, "at": np.arange(300_000), "x": np.ones(300_000)})
-    results: Any = averages(table).results()
-    by_chunks: Any = averages(pa.Table.from_batches(table.to_batches(max_chunksize=70_000))).results()
-    order = [("k", "ascending"), ("window", "ascending")]
-    names = ["k", "window", "end", "x"]
-    flat = results.flatten().rename_columns(names)
-    flat_by_chunks = by_chunks.flatten().rename_columns(names)
-    assert flat.sort_by(order).equals(flat_by_chunks.sort_by(order))
+def averages(table: pa.Table) -> pa.Table:
+    """Return the averages of `x` by key in windows of ten, in the order of keys and windows."""
+    windows = events(table, key="k", at="at").window(tumbling(10))
+    results: Any = windows.aggregate(x=module("stats.average", "x")).results()
+    flat_results = results.flatten().rename_columns(["k", "start", "end", "x"])
+    return flat_results.sort_by([("k", "ascending"), ("start", "ascending")])
 
 
 def test_results_stay_as_they_are_when_the_memory_of_the_table_changes() -> None:
     k = np.array([1, 2])
     x = np.array([1.0, 2.0])
     table = pa.table({"k": k, "at": [1, 2], "x": x})  # Arrow holds the arrays themselves
-    rows: Any = events(table, key="k", at="at").to_query().results()
+    passed_on: Any = events(table, key="k", at="at").to_query().results()
     highest: Any = events(table, key="k", at="at").window(tumbling(1)).aggregate(x=module("stats.max", "x")).results()
+
     k[:] = 7
     x[:] = 7
     assert table.column("x").to_pylist() == [7.0, 7.0]
-    for results in (rows, highest):
+
+    for results in (passed_on, highest):
         assert sorted(results.column("k").to_pylist()) == [1, 2]
         assert sorted(results.column("x").to_pylist()) == [1.0, 2.0]

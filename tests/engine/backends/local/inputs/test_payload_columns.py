@@ -24,36 +24,39 @@ CHANGES = pa.table(
 )
 
 
-def rides(table: pa.Table = CHANGES) -> EventStream:
-    return events(table, key="k", at="at", id="id", change="change")
+def rides() -> EventStream:
+    """Return the events of the changes."""
+    return events(CHANGES, key="k", at="at", id="id", change="change")
 
 
 def columns_of(stream: EventStream) -> dict[str, list[Any]]:
+    """Return the columns of the rows behind a stream, one value for each of the changes."""
     columns: dict[str, list[Any]] = pa.table(stream.df).to_pydict()
     return columns
 
 
 def test_columns_are_computed_in_rows_that_have_a_payload() -> None:
-    # The last row has a zero, and would fail; the retraction before it repeats nothing of its event.
+    # The last row punctuates and has a zero, by which 10 cannot be divided; the retraction before it repeats nothing of
+    # its event.
     columns = columns_of(rides().with_columns(each="10 div n", there="n IS NOT NULL"))
     assert columns["each"] == [10, 2, 10, None, None]
     assert columns["there"] == [True, True, True, None, None]
     assert list(columns) == [*CHANGES.column_names, "each", "there"]
 
 
-def test_a_column_is_replaced_in_its_place_and_by_another_case() -> None:
+def test_a_column_is_replaced_in_its_place_also_by_a_name_in_capitals() -> None:
     columns = columns_of(rides().with_columns(KM="km * 2"))
     assert list(columns) == ["k", "at", "id", "change", "KM", "n", "place"]
     assert columns["KM"] == [8.0, 0.0, 8.0, None, None]
 
 
-def test_columns_are_kept_with_those_that_make_events() -> None:
+def test_select_keeps_its_columns_and_those_that_make_events() -> None:
     columns = columns_of(rides().select("KM", "place.lat", twice="n * 2"))
     assert list(columns) == ["k", "at", "id", "change", "km", "lat", "twice"]
     assert columns["lat"] == [1.5, 1.5, 1.5, None, None]
 
 
-def test_changes_follow_each_other_and_copy_nothing() -> None:
+def test_a_computed_column_reads_the_columns_computed_before_it() -> None:
     stream = rides().with_columns(a="km + 1").with_columns(b="a + 1").select("b")
     assert columns_of(stream)["b"] == [6.0, 2.0, 6.0, None, None]
     results: Any = stream.to_query(emit="eager").results()

@@ -19,14 +19,17 @@ CARS = pd.DataFrame({"k": ["a"], "t": [5], "x": [3], "fuel": ["gas"]})
 
 
 def bikes(table: Any = BIKES, **arguments: Any) -> EventStream:
+    """Return rides of bikes, which have an area as their source."""
     return events(table, **{"key": "k", "at": "at", "source": "area", "sources": ["north", "south"]} | arguments)
 
 
-def cars(table: Any = CARS, **arguments: Any) -> EventStream:
-    return events(table, **{"key": "k", "at": "t"} | arguments)
+def cars(table: Any = CARS) -> EventStream:
+    """Return rides of cars, whose columns are others than those of bikes."""
+    return events(table, key="k", at="t")
 
 
 def rows_of(stream: EventStream) -> list[dict[str, Any]]:
+    """Return the events of a stream by key and start."""
     results: Any = stream.to_query().results()
     return sorted(results.to_pylist(), key=lambda row: (row["k"], row["lifetime"]["start"]))
 
@@ -34,15 +37,19 @@ def rows_of(stream: EventStream) -> list[dict[str, Any]]:
 def test_a_union_has_the_events_and_columns_of_all_streams() -> None:
     united = union(bikes=bikes(), cars=cars())
     assert united.sources == ("bikes.north", "bikes.south", "cars")
-    first, second, third = rows_of(united)
-    assert first["x"], first["lifetime"] == (1, {"start": 1, "end": 2})
-    assert (first["source"], first["area"], first["t"], first["fuel"]) == ("bikes.north", "north", None, None)
-    assert (second["source"], second["x"], second["area"], second["fuel"]) == ("cars", 3, None, "gas")
-    assert third["source"] == "bikes.south"
+    bike_of_north, car, bike_of_south = rows_of(united)
+    assert bike_of_north["source"] == "bikes.north"
+    assert bike_of_north["lifetime"] == {"start": 1, "end": 2}
+    assert (bike_of_north["x"], bike_of_north["area"]) == (1, "north")
+    assert (bike_of_north["t"], bike_of_north["fuel"]) == (None, None)
+    assert car["source"] == "cars"
+    assert (car["x"], car["area"], car["fuel"]) == (3, None, "gas")
+    assert bike_of_south["source"] == "bikes.south"
 
 
 def test_a_union_is_windowed_and_its_columns_are_computed() -> None:
-    united = union(bikes=bikes(), cars=cars().where("x > 3")).with_columns(y="x * 2")
+    no_cars = cars().where("x > 3")
+    united = union(bikes=bikes(), cars=no_cars).with_columns(y="x * 2")
     results: Any = united.window(tumbling(10)).aggregate(y=module("stats.sum", "y")).results()
     assert {(row["k"], row["y"]) for row in results.to_pylist()} == {("a", 2), ("b", 4)}
 
@@ -67,13 +74,14 @@ def test_punctuation_without_a_source_is_that_of_all_sources_of_its_stream() -> 
     ]
 
 
-def test_heartbeats_of_a_stream_are_those_of_its_sources_of_the_union() -> None:
+def test_a_heartbeat_of_a_stream_is_one_of_its_sources_in_the_union() -> None:
     beats = pa.table({"at": [8], "area": ["north"]})
-    of_all = bikes().with_heartbeat(beats, at="at", delay=2)
-    of_one = of_all.with_heartbeat(beats, at="at", source="area")
-    query = union(bikes=of_one, cars=cars()).window(tumbling(10)).aggregate(n=module("stats.count"))
-    rows = [row for row in pa.table(query.source.df).to_pylist() if row["change"] == "punctuate"]
-    assert [(row["start"], row["source"]) for row in rows] == [
+    beating_for_all_areas = bikes().with_heartbeat(beats, at="at", delay=2)
+    beating_for_its_area_too = beating_for_all_areas.with_heartbeat(beats, at="at", source="area")
+    query = union(bikes=beating_for_its_area_too, cars=cars()).window(tumbling(10)).aggregate(n=module("stats.count"))
+
+    punctuation = [row for row in pa.table(query.source.df).to_pylist() if row["change"] == "punctuate"]
+    assert [(row["start"], row["source"]) for row in punctuation] == [
         (6, "bikes.north"),
         (6, "bikes.south"),
         (8, "bikes.north"),
@@ -109,4 +117,5 @@ def test_heartbeats_of_a_stream_are_those_of_its_sources_of_the_union() -> None:
 def test_streams_that_do_not_fit_together_are_refused(make: Callable[[], Any], message: str) -> None:
     with pytest.raises(QueryError) as raised:
         make()
+
     assert message in str(raised.value)

@@ -25,6 +25,7 @@ RIDES: Final = pa.table(
     }
 )
 
+# The station b is there twice; that of the rides C and c is missing, and no ride is at d.
 STATIONS: Final = pa.table(
     {
         "station": pa.array(["a", "b", "b", None, "d"]),
@@ -35,25 +36,25 @@ STATIONS: Final = pa.table(
 
 
 def translated(text: str) -> QueriedRows:
-    """Translate a query over the tables."""
+    """Translate a query over the tables into one of DuckDB, without running it."""
     return QueriedRows.of(text, {"rides": RIDES, "stations": STATIONS})
 
 
-def here(text: str) -> pa.Table:
-    """Return the rows of a query in this process."""
+def computed_here(text: str) -> pa.Table:
+    """Return the rows that a query over the tables has in this process."""
     rows: pa.Table = translated(text).table()
     return rows
 
 
-def rows_of(table: pa.Table) -> list[str]:
-    """Return rows as text, in which NaN equals itself and 0.0 does not equal -0.0."""
+def rows_as_text(table: pa.Table) -> list[str]:
+    """Return each row of a table as text, in which NaN equals itself and 0.0 does not equal -0.0."""
     return [repr(tuple(row.values())) for row in table.to_pylist()]
 
 
-def described(table: pa.Table) -> dict[str, Any]:
-    """Return the names, the types and the rows of a table in any order."""
+def contents(table: pa.Table) -> dict[str, Any]:
+    """Return what tables are compared by: names and types of columns, and how often each row is there."""
     return {
         "names": table.schema.names,
         "types": list(map(str, table.schema.types)),
-        "rows": Counter(rows_of(table)),
+        "rows": Counter(rows_as_text(table)),
     }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from muntin.errors import QueryError
-from tests.engine.backends.local.plain_sql.beside_spark import described, here, translated
+from tests.engine.backends.local.plain_sql.beside_spark import computed_here, contents, translated
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
         "SELECT * FROM stations s JOIN rides AS r USING (station)",
         "SELECT * FROM stations s RIGHT JOIN rides AS r USING (station)",
         (
-            "SELECT station, s.station AS left, r.station AS right FROM stations s FULL OUTER JOIN rides AS "
-            "r USING (station)"
+            "SELECT station, s.station AS left, r.station AS right"
+            " FROM stations s FULL OUTER JOIN rides AS r USING (station)"
         ),
         "SELECT * FROM rides LEFT SEMI JOIN stations USING (station)",
         "SELECT * FROM rides r LEFT ANTI JOIN stations s ON r.station <=> s.station",
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     ],
 )
 def test_rows_names_and_types_are_those_of_spark(views: SparkSession, text: str) -> None:
-    assert described(here(text)) == described(views.sql(text).toArrow())
+    expected = views.sql(text).toArrow()
+    assert contents(computed_here(text)) == contents(expected)
 
 
 @pytest.mark.parametrize(

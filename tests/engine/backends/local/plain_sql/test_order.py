@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from muntin.errors import QueryError
-from tests.engine.backends.local.plain_sql.beside_spark import described, here, rows_of, translated
+from tests.engine.backends.local.plain_sql.beside_spark import computed_here, contents, rows_as_text, translated
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     ],
 )
 def test_rows_names_and_types_are_those_of_spark(views: SparkSession, text: str) -> None:
-    assert described(here(text)) == described(views.sql(text).toArrow())
+    expected = views.sql(text).toArrow()
+    assert contents(computed_here(text)) == contents(expected)
 
 
 @pytest.mark.parametrize(
@@ -38,8 +39,9 @@ def test_rows_names_and_types_are_those_of_spark(views: SparkSession, text: str)
 )
 def test_rows_are_in_the_order_of_spark(views: SparkSession, text: str) -> None:
     expected = views.sql(text).toArrow()
-    assert described(here(text)) == described(expected)
-    assert rows_of(here(text)) == rows_of(expected)
+    rows = computed_here(text)
+    assert contents(rows) == contents(expected)
+    assert rows_as_text(rows) == rows_as_text(expected)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from muntin.errors import QueryError
-from tests.engine.backends.local.plain_sql.beside_spark import described, here, translated
+from tests.engine.backends.local.plain_sql.beside_spark import computed_here, contents, translated
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     [
         "SELECT * FROM rides",
         (
-            "SELECT station AS s, riders + 1L AS n, bike.kind, fare * 2 AS twice FROM rides WHERE km > 0 AND"
-            " riders < 100"
+            "SELECT station AS s, riders + 1L AS n, bike.kind, fare * 2 AS twice"
+            " FROM rides WHERE km > 0 AND riders < 100"
         ),
         "SELECT riders * INTERVAL '1' MINUTE AS lasts, leaves + riders * INTERVAL 1 SECOND AS ends FROM rides",
         "SELECT 1 AS x, 'a' AS y, NULL AS z",
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     ],
 )
 def test_rows_names_and_types_are_those_of_spark(views: SparkSession, text: str) -> None:
-    assert described(here(text)) == described(views.sql(text).toArrow())
+    expected = views.sql(text).toArrow()
+    assert contents(computed_here(text)) == contents(expected)
 
 
 @pytest.mark.parametrize(

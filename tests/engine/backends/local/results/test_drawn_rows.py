@@ -26,6 +26,7 @@ class Failing(Aggregate[object, int]):
 
 
 def description(query: Query[Any]) -> str | None:
+    """Return the text that says what the picture of a query shows, or None if it has no picture."""
     picture = BACKEND.picture(query)
     return None if picture is None else picture.description
 
@@ -39,13 +40,15 @@ def test_the_rows_of_the_first_key_are_drawn_with_their_windows() -> None:
 
 
 def test_rows_and_windows_that_a_query_leaves_out_are_not_drawn() -> None:
+    # The ride at 08:20 has 2 km, and the first window starts at minute 0.
     windows = events(RIDES, at="at").where("km > 2").window(tumbling("30 minutes"))
     query = windows.aggregate(n=stats.count()).where("minute(window.start) = 30").select("n")
     assert description(query) == "all rows: n; row 08:05; row 08:50; window [08:30, 09:00): 1"
 
 
-def test_times_may_be_numbers_and_windows_without_ends() -> None:
-    lasting = pa.table({"from": [1, 4], "to": [6, None], "who": ["<a>", "x" * 30]})
+def test_a_picture_has_times_that_are_numbers_windows_without_ends_and_shortened_text() -> None:
+    long_text = "x" * 30  # more than a picture has room for
+    lasting = pa.table({"from": [1, 4], "to": [6, None], "who": ["<a>", long_text]})
     windows = events(lasting, start="from", end="to").window(global_windows())
     query = windows.apply(stats.top_k("who", k=2))
     assert description(query) == (
@@ -65,19 +68,19 @@ def test_windows_with_names_have_these_as_labels() -> None:
     )
 
 
-def test_a_key_with_few_rows_is_drawn_in_the_place_of_one_with_many() -> None:
+def test_a_key_with_few_rows_is_drawn_in_the_place_of_the_first_with_too_many() -> None:
     table = pa.table({"key": ["many"] * 20 + [None], "at": [*range(20), 3]})
     query = events(table, key="key", at="at").window(count_by_start(1)).aggregate(n=stats.count())
     assert description(query) == "key None: n; row [3, 4); window [3, 4): 1"
 
 
-LARGE = pa.table({"at": range(MOST_ROWS + 1)})
+MORE_THAN_A_PICTURE_HAS = pa.table({"at": range(MOST_ROWS + 1)})
 
 
 @pytest.mark.parametrize(
     "query",
     [
-        events(LARGE, at="at").window(tumbling(MOST_ROWS * 2)).aggregate(n=stats.count()),
+        events(MORE_THAN_A_PICTURE_HAS, at="at").window(tumbling(MOST_ROWS * 2)).aggregate(n=stats.count()),
         events(RIDES, at="at").window(tumbling("1 hour")).aggregate(n=module(Failing)),
         events(RIDES, at="at")
         .window(tumbling("1 hour"))
@@ -89,5 +92,5 @@ LARGE = pa.table({"at": range(MOST_ROWS + 1)})
     ],
     ids=["many rows", "a module fails", "results of a query", "samples"],
 )
-def test_a_query_that_is_more_than_a_picture_has_none(query: Query[Any]) -> None:
+def test_a_query_that_a_picture_cannot_show_has_none(query: Query[Any]) -> None:
     assert BACKEND.picture(query) is None

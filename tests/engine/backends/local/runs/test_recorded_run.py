@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +27,16 @@ RIDES = pa.table(
 
 
 def rides() -> Any:
+    """Return rides as points of time."""
     return events(RIDES, key="station", at="at", order="until")
 
 
-def rows_of(table: pa.Table) -> list[dict[str, Any]]:
-    return sorted(table.to_pylist(), key=repr)
+def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(rows, key=repr)
 
 
-def lasting() -> Any:
-    """Return rides with ends, one of which is before its start."""
+def rides_with_ends() -> Any:
+    """Return rides that last; the third one ends before it starts, and is rejected."""
     return events(RIDES, key="station", start="at", end="until")
 
 
@@ -44,7 +46,7 @@ QUERIES = {
     "row windows": lambda: rides().window(last(2)).aggregate(km=stats.sum("km")),
     "joined": lambda: rides().extend(5).join(rides().where("km > 2").extend(5), right_columns={"other": "km"}),
     "passed on": lambda: rides().where("km > 1").to_query(),
-    "with rejected rows": lambda: lasting().window(tumbling(10)).aggregate(n=stats.count()),
+    "with rejected rows": lambda: rides_with_ends().window(tumbling(10)).aggregate(n=stats.count()),
 }
 
 
@@ -53,16 +55,16 @@ def test_a_recording_is_replayed_to_the_results_of_the_table(name: str, tmp_path
     query: Query = QUERIES[name]()
     query.record(tmp_path / "recording")
     replayed = Recording(tmp_path / "recording").replay()
-    assert sorted(replayed.results, key=repr) == rows_of(query.results())
-    expected = [{"reason": row["reason"]} for row in query.rejected_rows().to_pylist()]
-    replayed.check(rejected_rows=expected)
+    assert in_order(replayed.results) == in_order(query.results().to_pylist())
+    replayed.check(rejected_rows=query.rejected_rows().select(["reason"]).to_pylist())
 
 
 def test_the_story_names_the_rows_of_each_result_and_the_fate_of_each_row(tmp_path: Path) -> None:
-    query = lasting().window(tumbling(10)).aggregate(n=stats.count())
+    query = rides_with_ends().window(tumbling(10)).aggregate(n=stats.count())
     query.record(tmp_path / "recording")
     story = Recording(tmp_path / "recording").story()
     assert [row.fate for row in story.rows] == ["counted", "counted", "rejected", "counted", "counted"]
+    # The members of a result are the positions of its rows.
     members = {(change.key, change.window): list(change.members) for change in story.changes}
     assert members == {
         (("north",), (0, 10)): [0],
@@ -72,23 +74,24 @@ def test_the_story_names_the_rows_of_each_result_and_the_fate_of_each_row(tmp_pa
     }
 
 
-def test_some_keys_are_recorded(tmp_path: Path) -> None:
+def test_a_recorder_of_some_keys_records_only_their_rows(tmp_path: Path) -> None:
     query = rides().window(tumbling(10)).aggregate(n=stats.count())
     query.record(Recorder(tmp_path / "recording", keys=["north"]))
     results = Recording(tmp_path / "recording").replay().results
     assert [(row["station"], row["n"]) for row in results] == [("north", 2), ("north", 1)]
 
 
-def test_rows_before_a_failure_are_in_the_recording(tmp_path: Path) -> None:
-    def halved(km: list[float]) -> float:
+def test_a_failure_of_a_query_is_replayed_from_its_recording(tmp_path: Path) -> None:
+    def fails_at_4_km(km: list[float]) -> float:
         return 1 / (km[0] - 4)
 
-    half = module(halved, "km", returns=float)
-    query = rides().window(tumbling(10)).aggregate(half=half)
-    with pytest.raises(ModuleFailedError, match="halved"):
+    failing = module(fails_at_4_km, "km", returns=float)
+    query = rides().window(tumbling(10)).aggregate(x=failing)
+    with pytest.raises(ModuleFailedError, match="fails_at_4_km"):
         query.record(tmp_path / "recording")
-    recording = Recording(tmp_path / "recording", modules=[half.cls])
-    with pytest.raises(ModuleFailedError, match=r"halved[\s\S]*north"):
+
+    recording = Recording(tmp_path / "recording", modules=[failing.cls])
+    with pytest.raises(ModuleFailedError, match=r"fails_at_4_km[\s\S]*north"):
         recording.replay()
 
 
@@ -97,6 +100,10 @@ def test_a_second_recording_needs_a_folder_of_its_own(tmp_path: Path) -> None:
     query.record(tmp_path / "recording")
     with pytest.raises(RecordingError, match="has a recording already"):
         query.record(tmp_path / "recording")
+
+
+def test_what_is_no_place_for_a_recording_is_refused() -> None:
+    query = rides().window(tumbling(10)).aggregate(n=stats.count())
     with pytest.raises(QueryError, match="record=5 is no place for a recording"):
         query.record(5)
 
@@ -110,7 +117,7 @@ def test_a_module_of_a_plain_function_is_given_as_in_the_query(tmp_path: Path) -
     query = rides().window(tumbling(10)).aggregate(spread=spreads)
     query.record(tmp_path / "recording")
     replayed = Recording(tmp_path / "recording", modules=[spreads]).replay()
-    assert sorted(replayed.results, key=repr) == rows_of(query.results())
+    assert in_order(replayed.results) == in_order(query.results().to_pylist())
 
     with pytest.raises(RecordingError, match=r"give it as in the query: modules=\[module\(f, ...\)\]"):
         Recording(tmp_path / "recording").replay()

@@ -17,14 +17,14 @@ from muntin_engine.backends.local.runs.row_reader import RowReader
 BATCH = pa.record_batch({"x": [1]})
 
 
-def readers() -> list[threading.Thread]:
+def reading_threads() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "muntin-reader"]
 
 
-def test_batches_come_in_their_order() -> None:
+def test_batches_come_in_their_order_and_the_thread_ends_with_them() -> None:
     batches = [pa.record_batch({"x": [number]}) for number in range(5)]
     assert list(RowReader(iter(batches), interrupt_thread).batches()) == batches
-    assert readers() == []
+    assert reading_threads() == []
 
 
 def test_an_error_comes_after_the_batches_before_it() -> None:
@@ -38,25 +38,25 @@ def test_an_error_comes_after_the_batches_before_it() -> None:
         next(batches)
 
 
-def test_a_computation_of_duckdb_is_interrupted_when_nobody_wants_it() -> None:
-    failures: list[Exception] = []
+ENDLESS_QUERY = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
+"""A query that DuckDB computes for hours."""
 
-    def endless() -> Iterator[pa.RecordBatch]:
+
+def test_a_computation_of_duckdb_is_interrupted_when_nobody_wants_it() -> None:
+    interruptions: list[Exception] = []
+
+    def read_batches() -> Iterator[pa.RecordBatch]:
         yield BATCH
         try:
-            yield from (
-                new_connection()
-                .sql("SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b")
-                .to_arrow_reader()
-            )
+            yield from new_connection().sql(ENDLESS_QUERY).to_arrow_reader()
         except duckdb.InterruptException as error:
-            failures.append(error)
+            interruptions.append(error)
             raise
 
     start = time.monotonic()
-    with closing(RowReader(endless(), interrupt_thread).batches()) as batches:
+    with closing(RowReader(read_batches(), interrupt_thread).batches()) as batches:
         next(batches)
-        time.sleep(0.5)
+        time.sleep(0.5)  # meanwhile the thread computes the second batch
     assert time.monotonic() - start < 5
-    assert len(failures) == 1
-    assert readers() == []
+    assert len(interruptions) == 1
+    assert reading_threads() == []

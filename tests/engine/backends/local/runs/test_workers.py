@@ -7,9 +7,11 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any
@@ -33,12 +35,12 @@ from muntin_engine.errors import SetupError
 from muntin_engine.tasks import map_task
 from tests.modules.members import Members
 
-ROWS = 3_000
+ROW_COUNT = 3_000
 
 
 @pytest.fixture(autouse=True)
-def shares_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let workers take all but the first piece, however small an input is."""
+def workers_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut inputs into small pieces, and let workers take all but the first one, however little work there is."""
     monkeypatch.setattr(static_run, "START_SECONDS", 0.0)
     monkeypatch.setattr(static_run, "WARM_SECONDS", 0.0)
     monkeypatch.setattr(file_parts, "PART_ROWS", 700)
@@ -50,6 +52,7 @@ def shares_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def no_workers_afterwards() -> Iterator[None]:
+    """End the workers that the tests of this file have started."""
     yield
     for workers in (2, 3):
         WorkerPool.acquire(workers).release(is_failed=True)
@@ -57,21 +60,23 @@ def no_workers_afterwards() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def table() -> pa.Table:
+    """Random rows of 40 keys in the order of their starts; a tenth have no x."""
     random = np.random.default_rng(3)
-    starts = np.sort(random.integers(0, 10_000, ROWS))
+    starts = np.sort(random.integers(0, 10_000, ROW_COUNT))
     return pa.table(
         {
-            "k": random.integers(0, 40, ROWS),
+            "k": random.integers(0, 40, ROW_COUNT),
             "at": starts,
-            "end": starts + random.integers(1, 20, ROWS),
-            "x": pa.array(np.round(random.random(ROWS), 3), mask=random.random(ROWS) < 0.1),
-            "n": random.integers(0, 9, ROWS),
+            "end": starts + random.integers(1, 20, ROW_COUNT),
+            "x": pa.array(np.round(random.random(ROW_COUNT), 3), mask=random.random(ROW_COUNT) < 0.1),
+            "n": random.integers(0, 9, ROW_COUNT),
         }
     )
 
 
 @pytest.fixture(scope="module")
 def files(table: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A folder with the same rows as three files."""
     folder = tmp_path_factory.mktemp("files")
     for number in range(3):
         pq.write_table(table.slice(number * 1_000, 1_000), folder / f"{number}.parquet", row_group_size=300)
@@ -82,23 +87,23 @@ def spread(values: list[float]) -> float:
     return max(values) - min(values)
 
 
-def at_points(frame: Any) -> Any:
+def points(frame: Any) -> Any:
     return events(frame, key="k", at="at")
 
 
-def at_lifetimes(frame: Any) -> Any:
+def lifetimes(frame: Any) -> Any:
     return events(frame, key="k", start="at", end="end")
 
 
 QUERIES: dict[str, Callable[[Any], Query]] = {
-    "columnar": lambda frame: at_points(frame).window(tumbling(100)).aggregate(mean=module("stats.average", "x")),
-    "hopping": lambda frame: at_points(frame).window(hopping(300, 100)).aggregate(sum=module("stats.sum", "n")),
-    "plain": lambda frame: at_points(frame).window(session(50)).aggregate(spread=module(spread, "x")),
-    "members": lambda frame: at_points(frame).window(tumbling(100)).aggregate(all=module(Members, "n")),
-    "snapshot": lambda frame: at_lifetimes(frame).window(snapshot()).aggregate(n=module("stats.count")),
+    "columnar": lambda frame: points(frame).window(tumbling(100)).aggregate(mean=module("stats.average", "x")),
+    "hopping": lambda frame: points(frame).window(hopping(300, 100)).aggregate(sum=module("stats.sum", "n")),
+    "plain": lambda frame: points(frame).window(session(50)).aggregate(spread=module(spread, "x")),
+    "members": lambda frame: points(frame).window(tumbling(100)).aggregate(all=module(Members, "n")),
+    "snapshot": lambda frame: lifetimes(frame).window(snapshot()).aggregate(n=module("stats.count")),
     "without keys": lambda frame: events(frame, at="at").window(tumbling(500)).aggregate(all=module(Members, "n")),
-    "join": lambda frame: at_lifetimes(frame).join(at_lifetimes(frame), left_columns="x", right_columns="n"),
-    "filtered": lambda frame: at_points(frame).where("n > 3").window(tumbling(100)).aggregate(n=module("stats.count")),
+    "join": lambda frame: lifetimes(frame).join(lifetimes(frame), left_columns="x", right_columns="n"),
+    "filtered": lambda frame: points(frame).where("n > 3").window(tumbling(100)).aggregate(n=module("stats.count")),
 }
 
 
@@ -115,36 +120,45 @@ def test_the_rows_and_their_order_are_those_of_one_process(workers: int, table: 
 def test_a_block_of_a_table_travels_without_the_rest_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_input, "BATCH_ROWS", 400)
     table = pa.table({"at": np.arange(100_000), "x": np.arange(100_000)})
-    frame = OpenFrame(table)
     columns = {"start": DuckdbExpression('"at"', pa.int64()), "i0": DuckdbExpression('"x"', pa.int64())}
-    read = run_input.run_input(local_rows.LocalRows(frame, columns), run_input.InputSide(0, 1), 2, 90_000)
-    first_batch = next(read.batches_until(lambda rows: True))
+    rows = local_rows.LocalRows(OpenFrame(table), columns)
+
+    # This process reads the first 90,000 rows, and workers get the others as blocks.
+    only_input = run_input.InputSide(side=0, inputs=1)
+    running_input = run_input.run_input(rows, only_input, 2, 90_000)
+    first_batch = next(running_input.batches_until(lambda rows: True))
     assert len(first_batch) == 90_000
-
-    pieces = list(read.pieces())
+    pieces = list(running_input.pieces())
     assert [piece.rows for piece in pieces] == [800] * 12 + [400]
-    assert max(len(pickle.dumps(piece)) for piece in pieces) < 2 * 8 * 800 + 2_000
-    rows = pa.Table.from_batches([batch for piece in pieces for batch in piece.batches()])
-    assert rows.column("i0").to_pylist() == list(range(90_000, 100_000))
+
+    # A row has two numbers of eight bytes each.
+    assert max(len(pickle.dumps(piece)) for piece in pieces) < 800 * 2 * 8 + 2_000
+    batches: list[pa.RecordBatch] = []
+    for piece in pieces:
+        batches += piece.batches()
+    assert pa.Table.from_batches(batches).column("i0").to_pylist() == list(range(90_000, 100_000))
 
 
-def test_rows_are_read_by_workers_where_there_is_no_state(files: str) -> None:
-    query = at_points(files).where("n = 1")
+def test_rows_that_only_pass_a_filter_are_those_of_one_process(files: str) -> None:
+    query = points(files).where("n = 1")
     expected: Any = query.results(workers=1)
     assert expected.num_rows
     assert query.results(workers=2).equals(expected)
 
 
 def test_rejected_rows_and_warnings_are_those_of_one_process(table: pa.Table, caplog: pytest.LogCaptureFixture) -> None:
-    times = pa.array(table["at"].to_pylist(), mask=np.arange(ROWS) % 7 == 0)
-    broken = table.set_column(1, "at", times)
-    query = at_points(broken).window(tumbling(100)).aggregate(spread=module(spread, "x"))
+    has_no_time = np.arange(ROW_COUNT) % 7 == 0
+    times = pa.array(table["at"].to_pylist(), mask=has_no_time)
+    broken_table = table.set_column(1, "at", times)
+    query = points(broken_table).window(tumbling(100)).aggregate(spread=module(spread, "x"))
+
     query.results(workers=1)
-    messages = list(caplog.messages)
+    expected_messages = list(caplog.messages)
+    assert expected_messages
     caplog.clear()
     query.results(workers=2)
-    assert messages
-    assert caplog.messages == messages
+    assert caplog.messages == expected_messages
+
     rejected: Any = query.rejected_rows(workers=2)
     assert rejected.equals(query.rejected_rows(workers=1))
 
@@ -152,68 +166,77 @@ def test_rejected_rows_and_warnings_are_those_of_one_process(table: pa.Table, ca
 def test_rows_that_an_evaluator_rejects_come_in_the_order_of_one_process(table: pa.Table, files: str) -> None:
     for frame in (table, files):
         for evaluator in ("auto", "general"):
-            stream = events(frame, key=["k", "n"], at="at", id="n")  # ids come many times
+            stream = events(frame, key=["k", "n"], at="at", id="n")  # rows that repeat an id are rejected
             query = stream.window(tumbling(100), evaluator=evaluator).aggregate(rows=module("stats.count"))
             expected: Any = query.rejected_rows(workers=1)
             assert expected.num_rows
             assert query.rejected_rows(workers=2).equals(expected), evaluator
 
 
-def fail_late(values: list[int]) -> int:
+def fail_for_many(values: list[int]) -> int:
     if len(values) > 3:
         raise LookupError("too many")
     return 0
 
 
 def test_the_error_of_a_module_is_that_of_one_process(table: pa.Table) -> None:
-    query = at_points(table).window(tumbling(100)).aggregate(x=module(fail_late, "n"))
-    errors: list[ModuleFailedError] = []
-    for workers in (1, 2):
-        with pytest.raises(ModuleFailedError) as caught:
-            query.results(workers=workers)
-        errors.append(caught.value)
-    assert str(errors[0]) == str(errors[1])
-    assert isinstance(errors[1].__cause__, LookupError)
-    assert "fail_late" in errors[1].__notes__[-1]
+    query = points(table).window(tumbling(100)).aggregate(x=module(fail_for_many, "n"))
+    with pytest.raises(ModuleFailedError) as in_one_process:
+        query.results(workers=1)
+    with pytest.raises(ModuleFailedError) as in_two_workers:
+        query.results(workers=2)
+
+    error = in_two_workers.value
+    assert str(error) == str(in_one_process.value)
+    assert isinstance(error.__cause__, LookupError)
+    assert "fail_for_many" in error.__notes__[-1]  # the traceback in the worker
 
 
 def test_queries_of_several_threads_share_workers_and_their_errors_are_their_own(table: pa.Table) -> None:
-    def fails() -> str:
+    failing_query = points(table).window(tumbling(100)).aggregate(x=module(fail_for_many, "n"))
+    query = QUERIES["members"](table)
+
+    def error_of_failing_query() -> str:
         with pytest.raises(ModuleFailedError) as caught:
-            at_points(table).window(tumbling(100)).aggregate(x=module(fail_late, "n")).results(workers=2)
+            failing_query.results(workers=2)
         return str(caught.value)
 
     with ThreadPoolExecutor(3) as threads:
-        failures = [threads.submit(fails) for _ in range(2)]
-        results: Any = threads.submit(lambda: QUERIES["members"](table).results(workers=2)).result()
-    assert results.equals(QUERIES["members"](table).results(workers=1))
-    assert len({failure.result() for failure in failures}) == 1
+        first_error = threads.submit(error_of_failing_query)
+        second_error = threads.submit(error_of_failing_query)
+        results: Any = threads.submit(lambda: query.results(workers=2)).result()
+
+    assert results.equals(query.results(workers=1))
+    assert first_error.result() == second_error.result()
 
 
-def die(values: list[int]) -> int:
+def kill_worker(values: list[int]) -> int:
     if parent_process() is not None:  # it is a worker, and not the process of the test, which evaluates parts too
         os.kill(os.getpid(), signal.SIGKILL)
     return 0
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
-def test_a_worker_that_is_killed_is_one_error(table: pa.Table, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_worker_that_is_killed_is_an_error_that_leaves_no_files_and_lets_the_next_query_run(
+    table: pa.Table, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    query = at_points(table).window(tumbling(100)).aggregate(x=module(die, "n"))
+    query = points(table).window(tumbling(100)).aggregate(x=module(kill_worker, "n"))
     with pytest.raises(SetupError, match="a worker process of the query was killed"):
         query.results(workers=2)
     assert list(tmp_path.glob("muntin-run-*")) == []
-    assert at_points(table).window(tumbling(100)).aggregate(n=module("stats.count")).results(workers=2).num_rows
+    next_query = points(table).window(tumbling(100)).aggregate(n=module("stats.count"))
+    assert next_query.results(workers=2).num_rows
 
 
 def test_modules_that_cannot_travel_run_in_this_process(table: pa.Table, caplog: pytest.LogCaptureFixture) -> None:
-    lock = __import__("threading").Lock()
+    lock = threading.Lock()  # cannot be pickled
 
     def count(values: list[int]) -> int:
         with lock:
             return len(values)
 
-    results: Any = at_points(table).window(tumbling(100)).aggregate(n=module(count, "n")).results(workers=2)
+    results: Any = points(table).window(tumbling(100)).aggregate(n=module(count, "n")).results(workers=2)
     assert results.num_rows
     assert "the query runs in one process" in caplog.text
 
@@ -250,10 +273,25 @@ def test_explain_says_what_is_kept_in_memory(name: str, words: str, table: pa.Ta
 
 
 def test_a_small_query_starts_no_workers(table: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail_instead_of_starting(cls: type, workers: int) -> None:
+        pytest.fail("workers were started")
+
+    # Workers pay off for more than 100 seconds of work.
     monkeypatch.setattr(static_run, "START_SECONDS", 100.0)
     monkeypatch.setattr(static_run, "WARM_SECONDS", 100.0)
-    monkeypatch.setattr(WorkerPool, "acquire", classmethod(lambda cls, workers: pytest.fail("workers were started")))
+    monkeypatch.setattr(WorkerPool, "acquire", classmethod(fail_instead_of_starting))
     assert QUERIES["columnar"](table).results(workers=2).num_rows
+
+
+def workers_of_call(workers: int | None) -> int:
+    """Return the workers that a query in this process has if its call says `workers=`."""
+    with cores.call_with_workers(workers):
+        return cores.worker_count()
+
+
+def test_a_call_has_the_workers_that_it_names_or_one_for_each_core() -> None:
+    assert workers_of_call(4) == 4
+    assert workers_of_call(None) == cores.available_cores()
 
 
 def test_a_process_of_a_pool_has_no_workers_itself() -> None:
@@ -261,42 +299,35 @@ def test_a_process_of_a_pool_has_no_workers_itself() -> None:
 
     with loky.ProcessPoolExecutor(1) as pool:
         assert pool.submit(workers_of_call, 4).result() == 1
-    assert workers_of_call(4) == 4
-    assert workers_of_call(None) == cores.available_cores()
-
-
-def workers_of_call(workers: int | None) -> int:
-    with cores.call_with_workers(workers):
-        return cores.worker_count()
 
 
 def test_the_queries_of_a_chain_have_the_workers_of_the_call(table: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    numbers: list[int] = []
+    workers_of_runs: list[int] = []
     begin = static_run.StaticRun.__init__
 
     def note_workers_and_begin(run: Any, query: Any, task: Any, workers: int) -> None:
-        numbers.append(workers)
+        workers_of_runs.append(workers)
         begin(run, query, task, workers)
 
     monkeypatch.setattr(static_run.StaticRun, "__init__", note_workers_and_begin)
-    inner = at_points(table).window(tumbling(100)).aggregate(n=module("stats.count"))
-    middle = (
-        inner.as_events()
-        .where("n > 0")
-        .with_columns(m="n + 1")
-        .window(tumbling(200))
-        .aggregate(m=module("stats.sum", "m"))
-    )
+    inner = points(table).window(tumbling(100)).aggregate(n=module("stats.count"))
+    events_of_middle = inner.as_events().where("n > 0").with_columns(m="n + 1")
+    middle = events_of_middle.window(tumbling(200)).aggregate(m=module("stats.sum", "m"))
     outer = middle.as_events(key=None).window(tumbling(400)).aggregate(m=module("stats.sum", "m"))
+
     expected: Any = outer.results(workers=1)
-    assert numbers == [1, 1, 1]
+    assert workers_of_runs == [1, 1, 1]
+
+    workers_of_runs.clear()
     assert outer.results(workers=3).equals(expected)
-    assert numbers[3:] == [3, 3, 3]
+    assert workers_of_runs == [3, 3, 3]
+
+    workers_of_runs.clear()
     outer.results()
-    assert numbers[6:] == [cores.available_cores()] * 3
+    assert workers_of_runs == [cores.available_cores()] * 3
 
 
-SCRIPT = """
+QUERY_OF_TWO_WORKERS = """
 import sys, time
 import pyarrow as pa
 from muntin import tumbling
@@ -312,82 +343,105 @@ def length(values: list[int]) -> int:
 print("begins", flush=True)
 print(query.aggregate(n=module(length, "at")).results(workers=2).num_rows, flush=True)
 """
+"""A program that prints the number of its 2000 results; its module takes PAUSE seconds for each."""
 
 
-@pytest.mark.parametrize("is_file", [True, False])
-def test_a_script_needs_no_guard_and_standard_input_no_file(is_file: bool, tmp_path: Path) -> None:
-    text = SCRIPT.replace("PAUSE", "0")
+@pytest.mark.parametrize("is_file", [True, False], ids=["a file", "standard input"])
+def test_a_program_with_workers_needs_no_guard_and_no_file(is_file: bool, tmp_path: Path) -> None:
+    text = QUERY_OF_TWO_WORKERS.replace("PAUSE", "0")
     script = tmp_path / "script.py"
     script.write_text(text)
     command = [sys.executable, str(script) if is_file else "-"]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True, timeout=120)
-    assert done.stdout.split() == ["begins", "2000"]
-    assert done.stderr == ""
+    process = subprocess.run(command, input=text, capture_output=True, text=True, check=True, timeout=120)
+    assert process.stdout.split() == ["begins", "2000"]
+    assert process.stderr == ""
 
 
 def processes_of_group(group: int) -> list[str]:
-    listed = subprocess.run(["ps", "-o", "pid=,args=", "-g", str(group)], capture_output=True, text=True, check=False)
-    return listed.stdout.splitlines()
+    """Return a line for each process that runs in a group: its number and its command."""
+    listing = subprocess.run(["ps", "-o", "pid=,args=", "-g", str(group)], capture_output=True, text=True, check=False)
+    return listing.stdout.splitlines()
+
+
+def workers_of_group(group: int) -> list[str]:
+    """Return the lines of the processes that are workers."""
+    return [process for process in processes_of_group(group) if "popen_loky" in process]
+
+
+def wait_until(condition: Callable[[], bool], seconds: float) -> None:
+    """Wait until a condition holds, and fail if it takes longer than some seconds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@contextmanager
+def running_program(text: str, **arguments: Any) -> Iterator[subprocess.Popen[str]]:
+    """Start a program in a group of processes of its own, and kill the group if the program has not ended in time.
+
+    Its output can be read; when the block begins, the program has printed that it begins, too.
+    """
+    command = [sys.executable, "-c", text]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True, **arguments) as process:
+        try:
+            assert next_line(process) == "begins\n"
+            yield process
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)  # else the end of the block would wait for all results
+
+
+def next_line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are listed as Linux does")
 def test_ctrl_c_ends_all_processes_and_removes_all_files(tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    script = SCRIPT.replace("PAUSE", "0.5")
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        [sys.executable, "-c", script], stdout=pipe, stderr=pipe, text=True, env=environment, start_new_session=True
-    ) as running:
-        try:
-            assert running.stdout is not None
-            assert running.stdout.readline() == "begins\n"
-            wait_until(lambda: bool(list(tmp_path.glob("muntin-run-*/task"))), 300)
-            time.sleep(1)
-            os.killpg(running.pid, signal.SIGINT)  # as a terminal does
-            _, errors = running.communicate(timeout=60)  # a moment, on a machine with nothing else to do
-        finally:
-            if running.poll() is None:
-                os.killpg(running.pid, signal.SIGKILL)  # else the end of the block waits for all its windows
+    slow_program = QUERY_OF_TWO_WORKERS.replace("PAUSE", "0.5")
+    with running_program(slow_program, stderr=subprocess.PIPE, env=environment) as process:
+        wait_until(lambda: bool(list(tmp_path.glob("muntin-run-*/task"))), 300)  # workers have the query
+        time.sleep(1)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        _, errors = process.communicate(timeout=60)  # a moment, on a machine with nothing else to do
     assert "KeyboardInterrupt" in errors
     assert list(tmp_path.glob("muntin-*")) == []
-    wait_until(lambda: processes_of_group(running.pid) == [], 10)
+    wait_until(lambda: processes_of_group(process.pid) == [], 10)
 
 
-IDLE_PROGRAM = """
-import sys
-from muntin_engine.backends.local.runs import worker_pool
-worker_pool.IDLE_SECONDS = PAUSE_OF_POOL
-"""
+def program_that_idles_after_its_query(idle_seconds: float) -> str:
+    """Return a program that waits after its query until its standard input ends.
+
+    Args:
+        idle_seconds: The seconds after which its workers end, if no query has them.
+    """
+    setting = f"from muntin_engine.backends.local.runs import worker_pool\nworker_pool.IDLE_SECONDS = {idle_seconds}\n"
+    return setting + QUERY_OF_TWO_WORKERS.replace("PAUSE", "0") + "sys.stdin.read()"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are listed as Linux does")
-@pytest.mark.parametrize(("idle_seconds", "is_killed"), [(0.5, False), (1000.0, False), (1000.0, True)])
-def test_workers_end_when_no_query_has_them_or_with_their_program(idle_seconds: float, is_killed: bool) -> None:
-    program = (
-        IDLE_PROGRAM.replace("PAUSE_OF_POOL", str(idle_seconds)) + SCRIPT.replace("PAUSE", "0") + "sys.stdin.read()"
-    )
-    command = [sys.executable, "-c", program]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, start_new_session=True) as running:
-        try:
-            assert running.stdout is not None
-            assert [running.stdout.readline(), running.stdout.readline()] == ["begins\n", "2000\n"]
-            if idle_seconds < 1:
-                wait_until(lambda: workers_of_group(running.pid) == [], 60)
-            else:
-                assert len(workers_of_group(running.pid)) == 1
-            if is_killed:
-                running.kill()
-            running.communicate("", timeout=60)  # the program ends
-        finally:
-            if running.poll() is None:
-                os.killpg(running.pid, signal.SIGKILL)
-    assert running.returncode == (-signal.SIGKILL if is_killed else 0)
-    wait_until(lambda: processes_of_group(running.pid) == [], 60)
+def test_workers_end_when_no_query_has_had_them_for_a_while() -> None:
+    with running_program(program_that_idles_after_its_query(0.5), stdin=subprocess.PIPE) as process:
+        assert next_line(process) == "2000\n"
+        wait_until(lambda: workers_of_group(process.pid) == [], 60)
+        process.communicate("", timeout=60)  # the program ends
+    assert process.returncode == 0
+    wait_until(lambda: processes_of_group(process.pid) == [], 60)
 
 
-def workers_of_group(group: int) -> list[str]:
-    return [process for process in processes_of_group(group) if "popen_loky" in process]
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are listed as Linux does")
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_workers_end_with_their_program(is_killed: bool) -> None:
+    with running_program(program_that_idles_after_its_query(1000.0), stdin=subprocess.PIPE) as process:
+        assert next_line(process) == "2000\n"
+        assert len(workers_of_group(process.pid)) == 1  # the other one is the program itself
+        if is_killed:
+            process.kill()
+        process.communicate("", timeout=60)  # the program ends
+    assert process.returncode == (-signal.SIGKILL if is_killed else 0)
+    wait_until(lambda: processes_of_group(process.pid) == [], 60)
 
 
 SLOW_EXPRESSION = """
@@ -410,27 +464,12 @@ query.results(workers=1)
 @pytest.mark.parametrize("is_chain", [False, True])
 def test_ctrl_c_ends_a_query_while_duckdb_computes(is_chain: bool, tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    command = [sys.executable, "-c", SLOW_EXPRESSION.replace("IS_CHAIN", str(is_chain))]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        command, stdout=pipe, stderr=pipe, text=True, env=environment, start_new_session=True
-    ) as running:
-        try:
-            assert running.stdout is not None
-            assert running.stdout.readline() == "begins\n"
-            time.sleep(2)
-            assert running.poll() is None
-            os.killpg(running.pid, signal.SIGINT)
-            _, errors = running.communicate(timeout=60)  # a moment; without an interrupt it would be minutes
-        finally:
-            if running.poll() is None:
-                os.killpg(running.pid, signal.SIGKILL)
-    assert (running.returncode, errors.splitlines()[-1]) == (-signal.SIGINT, "KeyboardInterrupt")
+    program = SLOW_EXPRESSION.replace("IS_CHAIN", str(is_chain))
+    with running_program(program, stderr=subprocess.PIPE, env=environment) as process:
+        time.sleep(2)  # meanwhile the expression is computed
+        assert process.poll() is None
+        os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=60)  # a moment; without an interrupt it would be minutes
+    assert process.returncode == -signal.SIGINT
+    assert errors.splitlines()[-1] == "KeyboardInterrupt"
     assert list(tmp_path.glob("muntin-*")) == []
-
-
-def wait_until(is_so: Callable[[], bool], seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < end
-        time.sleep(0.05)

@@ -160,8 +160,8 @@ def cut_after_its_first_line(file: Path) -> None:
 
 
 def test_a_description_of_the_state_that_ends_after_its_version_is_named(place: Place) -> None:
-    damaged(place, OPERATOR_METADATA, cut_after_its_first_line)
-    assert f"{OPERATOR_METADATA} is cut short or changed: it does not say" in refusal(place)
+    restore_and_damage(place, OPERATOR_METADATA, cut_after_its_first_line)
+    assert f"{OPERATOR_METADATA} is cut short or changed: it does not say" in error_of_run(place)
 
 
 def test_a_commit_that_is_gone_without_its_checksum_is_named_and_without_both_the_micro_batch_comes_again(

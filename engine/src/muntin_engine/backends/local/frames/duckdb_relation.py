@@ -16,6 +16,7 @@ from muntin_engine.backends.local.frames.frame_kind import (
     FrameKind,
     columns_of_relation,
 )
+from muntin_engine.backends.local.refusals import failures_of_rows
 
 
 class DuckdbRelation(FrameKind):
@@ -42,8 +43,12 @@ class DuckdbRelation(FrameKind):
         return connection.from_arrow(frame.project(columns).to_arrow_reader(BATCH_ROWS))
 
     def result(self, rows: pa.Table) -> Any:
-        """Return a relation of the default connection."""
-        with _DEFAULT_CONNECTION:
+        """Return a relation of the default connection.
+
+        Raises:
+            QueryError: The connection is busy with a query of the user's, or has an open result.
+        """
+        with _DEFAULT_CONNECTION, failures_of_rows("the results cannot become a relation of DuckDB"):
             return duckdb.from_arrow(rows)
 
 
