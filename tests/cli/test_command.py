@@ -20,7 +20,7 @@ from muntin_cli.command_names import COMMAND_BY_WORD
 from muntin_cli.errors import EnvironmentLacksError, UsageError, exit_code_of
 from muntin_cli.exit_codes import ExitCode
 from muntin_engine import SetupError
-from tests.cli.command_pages import FOLLOWED, PAGES_WITH_COMMANDS, alike, commands_on, run_page
+from tests.cli.command_pages import FOLLOWED, PAGES_WITH_COMMANDS, commands_on, comparable, run_page
 from tests.cli.running import CommandRun, Run
 from tests.docs.pages import REFERENCE, headings, name_of
 
@@ -169,7 +169,9 @@ def test_a_command_prints_what_its_page_shows(page: Path, tmp_path: Path, monkey
     for shown in run_page(page, tmp_path, monkeypatch):
         commands_run += 1
         assert shown.code == 0, f"{shown.command}: {shown.text}"
-        assert alike(shown.block.text) == alike(shown.text), f"{shown.block}: {shown.command} prints something else"
+        assert comparable(shown.block.text) == comparable(shown.text), (
+            f"{shown.block}: {shown.command} prints something else"
+        )
     assert commands_run == page.read_text(encoding="utf-8").count("<!-- shows -->")
 
 

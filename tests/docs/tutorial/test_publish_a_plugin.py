@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command_pages import FOLLOWED, Shown, alike
+from tests.cli.command_pages import FOLLOWED, Shown, comparable
 from tests.docs.pages import ROOT, blocks
 from tests.docs.tutorial.following import follow
 
@@ -35,7 +35,9 @@ def shown(readers: Path) -> list[Shown]:
 def test_the_commands_print_what_the_page_shows(shown: list[Shown]) -> None:
     assert len(shown) == FOLLOWED.read_text(encoding="utf-8").count("<!-- shows -->")
     for item in shown:
-        assert alike(item.block.text) == alike(item.text), f"{item.block}: {item.command} prints something else"
+        assert comparable(item.block.text) == comparable(item.text), (
+            f"{item.block}: {item.command} prints something else"
+        )
 
 
 def test_the_module_ran_by_name_on_executors_of_their_own(shown: list[Shown], readers: Path) -> None:
