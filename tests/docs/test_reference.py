@@ -15,7 +15,7 @@ from tests.docs.pages import REFERENCE, ROOT, entries, name_of
 CHECKED_IN = (ROOT / "tests/house/public_names.txt").read_text(encoding="utf-8").splitlines()
 PLUGINS = ("muntin_patterns", "muntin_stats")
 PACKAGES = sorted({name.rpartition(".")[0] for name in CHECKED_IN} | {"muntin.testing", *PLUGINS})
-MORE = {
+PUBLIC_ELSEWHERE = {
     "muntin.catalog.hooks.muntin_functions",
     "muntin.catalog.hooks.muntin_modules",
     "muntin.catalog.hooks.muntin_triggers",
@@ -29,6 +29,8 @@ MORE = {
 
 
 class Listed(NamedTuple):
+    """An entry of a page of the reference: the docstring of a name, or a command."""
+
     page: Path
     entry: ApiEntry
 
@@ -42,6 +44,7 @@ NAMES = [listed for listed in LISTED if not listed.entry.is_command]
 
 @cache
 def collection() -> griffe.ModulesCollection:
+    """Return all names of our packages, as griffe reads them from the sources."""
     sources = [*ROOT.glob("*/src"), *ROOT.glob("plugins/*/src")]
     loader = griffe.GriffeLoader(search_paths=sources)
     for package in {name.partition(".")[0] for name in PACKAGES}:
@@ -64,6 +67,7 @@ def defined(name: str) -> griffe.Object:
 
 
 def place_of(name: str) -> Path:
+    """Return the file that defines a name."""
     path = defined(name).filepath
     assert isinstance(path, Path)
     return path
@@ -83,16 +87,20 @@ def public_names() -> list[str]:
 
 def test_every_public_name_has_one_place_in_the_reference() -> None:
     places = Counter(defined(listed.entry.name).path for listed in NAMES)
-    missing = {defined(name).path: name for name in public_names() if defined(name).path not in places}
-    lines = [f"- [`{name}`](../../{name_of(place_of(name))})" for name in missing.values()]
+    missing: dict[str, str] = {}  # one name for each object
+    for name in public_names():
+        path = defined(name).path
+        if path not in places:
+            missing[path] = name
+    missing_lines = [f"- [`{name}`](../../{name_of(place_of(name))})" for name in missing.values()]
 
     assert len(NAMES) > 150
-    assert not lines, "\n".join(["add these lines to the fitting sections of docs/reference", *lines])
+    assert missing_lines == [], "add these lines to the fitting sections of docs/reference"
     assert [path for path, count in places.items() if count > 1] == []
 
 
 def test_what_is_listed_is_public() -> None:
-    public = set(public_names()) | MORE
+    public = set(public_names()) | PUBLIC_ELSEWHERE
     assert [f"{name_of(page)}: {entry.name}" for page, entry in NAMES if entry.name not in public] == []
 
 
