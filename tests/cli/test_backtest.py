@@ -242,7 +242,7 @@ def test_the_old_version_over_tables_is_recorded_unless_there_is_a_recording(que
         ),
     ],
 )
-def test_wrong_use_ends_with_code_2(
+def test_wrong_usage_is_refused_with_what_is_wrong(
     arguments: list[str], message: str, folder: Path, query: Path, muntin: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)

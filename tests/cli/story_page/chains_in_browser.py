@@ -7,7 +7,7 @@ from random import Random
 
 from muntin import hopping
 from tests.cli.story_page.browsing import Counts, Open, counts, heading, numbers_in, select
-from tests.engine.recording.chained import Reading, chained
+from tests.engine.recording.chained import BUCKETS, Reading, chained
 from tests.engine.recording.live import live_results
 from tests.engine.recording.test_causes_in_chains import of_windows
 from tests.modules.every_shape import Everything
@@ -18,7 +18,8 @@ def test_a_result_of_a_chain_leads_through_the_queries_before_to_its_rows_and_ba
 ) -> None:
     """A row of the last query is a result of the first one, which is made of rows."""
     first_query = of_windows("tumbling", Random("chain"))
-    reading = Reading(hopping(30, 12), (Everything(),), lifetimes="named", sources=((),) * 3)
+    # Each bucket of the first query is a source of the last one.
+    reading = Reading(hopping(30, 12), (Everything(),), lifetimes="named", sources=((),) * BUCKETS)
     _, recording = chained(first_query.scenario, reading, tmp_path / "recording", is_regrouped=True)
     story = recording.story()
     last_result = next(change for change in live_results(story) if len(change.members) > 1)

@@ -415,7 +415,7 @@ def test_no_value_breaks_the_page_and_large_numbers_stay_exact(open_page: Open) 
 def test_a_recording_of_any_kind_of_query_is_shown_from_its_first_row_to_its_last(
     family: str, open_page: Open, tmp_path: Path
 ) -> None:
-    scenario = drawn_scenario(family, 1)
+    scenario = drawn_scenario(family, seed=1)
     assert isinstance(scenario, Scenario)
     evaluator = next(iter(scenario.query.evaluators))
     _, recording = recorded(scenario, evaluator, tmp_path / "recording")

@@ -166,7 +166,7 @@ class Teller:
         )
 
     def story(self, title: str, key_names: Sequence[str], plan: str = "") -> Story:
-        """Return the story so far; rows that open windows still wait for say the end of the last of these."""
+        """Return the story so far. A row in windows that are still open says for which watermark they wait."""
         open_until: dict[int, int] = {}
         for events in self.events.values():
             for windows in self.specifications.values():

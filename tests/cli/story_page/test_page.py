@@ -137,7 +137,7 @@ def test_visible_results_of_a_lane_do_not_overlap_and_only_retracted_ones_are_hi
     assert all(hiding > hidden for hidden, hiding in stack.hidden_by.items())
 
 
-def test_a_story_is_packed_whole() -> None:
+def test_a_packed_story_has_all_rows_changes_members_keys_and_fates() -> None:
     story = flights(emits_early=True)
     data = packed(story)
     assert unpacked(data["rows"]["start"]) == [row.start for row in story.rows]
