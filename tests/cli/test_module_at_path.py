@@ -122,6 +122,23 @@ def test_a_package_is_imported_beside_an_installed_one_of_its_name(
     assert sys.modules[new_spread.__module__].Ends.__module__ == new_spread.__module__
 
 
+def test_modules_lie_in_packages_of_a_package_too(tmp_path: Path) -> None:
+    files = {"__init__": "", "other": OTHER.format(name="other"), "inner/__init__": "", "inner/spread": spread("2")}
+    package = write(tmp_path / "trading", files)
+    assert module_at(package, "trading.spread").version == "2"
+
+
+def test_an_installed_package_of_the_name_does_not_say_where_modules_lie(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "1/trading", {"__init__": "", "inner/__init__": "", "inner/spread": spread("1")})
+    files = {"__init__": "", "other": OTHER.format(name="other"), "inner/__init__": "", "inner/moved": spread("2")}
+    package = write(tmp_path / "2/trading", files)
+    monkeypatch.syspath_prepend(tmp_path / "1")
+    assert module_at(package, "trading.spread").version == "2"
+    assert "trading" not in sys.modules
+
+
 def test_a_project_offers_what_its_plugins_return(tmp_path: Path) -> None:
     files = {"__init__": "", "spread": spread("2"), "plugin": PLUGIN, "unused": OTHER.format(name="unused")}
     write(tmp_path / "src/trading", files)
