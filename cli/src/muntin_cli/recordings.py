@@ -65,7 +65,7 @@ def opened(path: Path, files: Sequence[Path], keys: Sequence[str] = ()) -> Recor
         try:
             return recording.with_batches([batch.of_keys(key_tuples) for batch in recording.batches])
         except MuntinError:
-            raise
+            raise  # some errors of ours are a `ValueError` too, and say more than that a text is no key
         except ValueError:
             pass  # a text is no value of its column's type
     expected = ", a comma and one of ".join(columns)
@@ -122,6 +122,7 @@ def modules_in(files: Sequence[Path]) -> list[Any]:
     modules: list[Any] = []
     for file in files:
         modules += filter(_is_of_queries, defined_in(file).values())
+    # Of two modules of a name the first one counts, and False sorts first.
     return sorted(modules, key=lambda module: getattr(module, "__module__", "") != _RUN_FILE)
 
 

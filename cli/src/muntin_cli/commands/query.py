@@ -254,6 +254,7 @@ def _write_stream(
             results=print_rows if output is None else output,
             checkpoint=checkpoint,
             available_now=not follow,
+            # Where no files follow, the end of the present ones completes every window.
             on_end="leave" if follow else "close",
             record=record,
         )
