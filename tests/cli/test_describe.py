@@ -13,7 +13,7 @@ import pytest
 from muntin import Aggregate
 from muntin.catalog import installed
 from muntin.errors import ParameterError
-from muntin_cli.description import describe
+from muntin_cli.description import Description, describe
 from muntin_cli.errors import UsageError
 from muntin_cli.parameters import example_of, parse_parameters
 from muntin_cli.shapes import shape_of
@@ -152,7 +152,7 @@ def test_every_module_of_a_plugin_that_breaks_all_laws_can_be_described(offer: O
 def test_every_module_of_our_own_plugins_is_planned_with_parameters_that_it_accepts(allow: Callable[..., None]) -> None:
     allow("stats", "patterns")
     plugins, _ = installed().plugins()
-    descriptions = {}
+    descriptions: dict[str, Description] = {}
     for plugin in plugins:
         descriptions |= {name: describe(installed(), name) for name in plugin.modules}
     assert len(descriptions) >= 20
