@@ -8,6 +8,7 @@ import pytest
 
 from muntin import tumbling
 from muntin.testing import Script
+from muntin_cli.recordings import condition
 from muntin_stats import Sum
 from tests.cli.running import Run
 from tests.engine.recording.recorded import recorded
@@ -84,6 +85,28 @@ def test_a_recording_shrinks_only_to_what_the_whole_shows(
     recording: Path, muntin: Run, tmp_path: Path, options: tuple[str, ...], message: str
 ) -> None:
     assert message in muntin("shrink", recording, tmp_path / "small", *options).errors
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("resutl > 6", "name 'resutl' is not defined"),
+        ("result / 0 > 6", "division by zero"),
+    ],
+)
+def test_a_condition_that_cannot_be_evaluated_is_refused_with_the_columns(
+    recording: Path, muntin: Run, tmp_path: Path, text: str, reason: str
+) -> None:
+    done = muntin("shrink", recording, tmp_path / "small", "--where", text)
+    assert done.code == 2
+    expected = "expected: a condition on the columns key, window, result\n"
+    assert done.errors == f"muntin: --where {text!r} cannot be evaluated: {reason}\n  {expected}"
+
+
+def test_a_row_with_a_null_does_not_meet_a_condition_on_numbers() -> None:
+    meets = condition("km > 6")
+    assert not meets({"km": None})
+    assert meets({"km": 7})
 
 
 def test_a_smaller_recording_replaces_no_other(recording: Path, muntin: Run, tmp_path: Path) -> None:

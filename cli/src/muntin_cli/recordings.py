@@ -167,7 +167,8 @@ def spelled_value(value: Any) -> str:
 def condition(text: str) -> Callable[[Mapping[str, Any]], bool]:
     """Compile a condition on a row of results, written in Python over its columns, such as `sum_km > 100`.
 
-    A row for which the condition raises a `TypeError` does not meet it: a null cannot be compared with a number.
+    A row for which the condition raises a `TypeError` does not meet it: a null cannot be compared with a number. The
+    function raises a `UsageError` for any other exception, such as that a name is no column.
 
     Raises:
         UsageError: The text is no expression of Python.
@@ -180,11 +181,20 @@ def condition(text: str) -> Callable[[Mapping[str, Any]], bool]:
         ) from error
 
     def meets(row: Mapping[str, Any]) -> bool:
-        """Return True if a row meets the condition."""
+        """Return True if a row meets the condition.
+
+        Raises:
+            UsageError: The condition cannot be evaluated for the row.
+        """
         try:
             return bool(eval(code, {"__builtins__": {}}, dict(row)))  # it is the user's own command
         except TypeError:
             return False
+        except Exception as error:
+            raise UsageError(
+                f"--where {text!r} cannot be evaluated: {error}\n"
+                f"  expected: a condition on the columns {', '.join(row)}"
+            ) from error
 
     return meets
 
