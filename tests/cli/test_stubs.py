@@ -179,6 +179,15 @@ def test_a_plugin_gets_functions_with_columns_parameters_and_docstrings(harbour:
     assert muntin("stubs", "harbour", "--check").code == 0
 
 
+def test_a_docstring_that_ends_with_a_quote_does_not_end_the_stub(harbour: Path, muntin: Run) -> None:
+    docstring = 'Count what the harbour calls "ships"'
+    (harbour / "__init__.py").write_text(MODULES.replace('"""Count ships."""', f"'{docstring}'"), encoding="utf-8")
+    muntin("stubs", "harbour")
+    stub = ast.parse((harbour / "calls.pyi").read_text(encoding="utf-8"))
+    (ships,) = [node for node in stub.body if isinstance(node, ast.FunctionDef) and node.name == "ships"]
+    assert ast.get_docstring(ships) == docstring
+
+
 def test_a_formatter_may_lay_out_the_files(harbour: Path, muntin: Run) -> None:
     muntin("stubs", "harbour")
     calls = harbour / "calls.py"

@@ -178,6 +178,11 @@ def _function_of(name: str, cls: type[Module], imports: Imports) -> str:
     prefix = "r" if "\\" in docstring else ""  # the docstring is read from a class, where a backslash stands for itself
     end = "\n    " if len(lines) > 1 else ""
     body = "\n".join(lines).removeprefix("    ")
+    if body.endswith('"') and not end:
+        # Before the three quotes that end the docstring, a fourth one has to be escaped, and backslashes with it.
+        prefix = ""
+        escaped = body[:-1].replace("\\", "\\\\")
+        body = f'{escaped}\\"'
     return f'{signature}\n    {prefix}"""{body}{end}"""'
 
 
