@@ -260,6 +260,22 @@ def test_options_that_cannot_be_met_are_told(ask: Run, options: list[str], messa
     assert done.errors.startswith("muntin: ")
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--follow"], "is answered from the files that are there: leave --follow out"),
+        (["--record", "recording"], "a query without windows has no story"),
+        (["--explain"], "a query without windows has no plan"),
+    ],
+)
+def test_options_of_queries_over_windows_are_refused_for_plain_sql_on_spark(
+    ask: Run, spark: SparkSession, options: list[str], message: str
+) -> None:
+    done = ask(GROUPED, "--spark", *options)
+    assert (done.code, done.output) == (2, "")
+    assert message in done.errors
+
+
 @pytest.mark.parametrize("name", ["1.parquet", "1.csv", "1.json"])
 def test_a_damaged_file_is_told(muntin: Run, question: Path, tmp_path: Path, name: str) -> None:
     (tmp_path / "rides").mkdir()
