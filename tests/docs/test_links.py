@@ -77,9 +77,9 @@ def test_headings_of_a_page_have_distinct_anchors() -> None:
 
 def test_no_heading_has_the_anchor_of_a_name() -> None:
     for page in PAGES:
-        of_names = {entry.anchor for entry in entries(page) if not entry.is_command}
-        shared = [heading.text for heading in headings(page) if heading.anchor in of_names]
-        assert shared == [], name_of(page)
+        anchors_of_names = {entry.anchor for entry in entries(page) if not entry.is_command}
+        for heading in headings(page):
+            assert heading.anchor not in anchors_of_names, f"{name_of(page)}: {heading.text}"
 
 
 def test_every_page_is_reachable_from_the_readme() -> None:
@@ -94,12 +94,14 @@ def test_every_page_is_reachable_from_the_readme() -> None:
             if "://" not in link:
                 file, _ = target_of(page, link)
                 pending.append(file)
-    assert [name_of(page) for page in DOCS.rglob("*.md") if page not in reached] == []
+    for page in DOCS.rglob("*.md"):
+        assert page in reached, name_of(page)
 
 
 def test_a_page_has_one_title_and_skips_no_level() -> None:
     for page in PAGES:
         levels = [heading.level for heading in headings(page)]
-        assert levels[:1] == [1], name_of(page)
+        assert levels[0] == 1, name_of(page)
         assert levels.count(1) == 1, name_of(page)
-        assert all(next_level <= level + 1 for level, next_level in pairwise(levels)), name_of(page)
+        for level, next_level in pairwise(levels):
+            assert next_level <= level + 1, name_of(page)
