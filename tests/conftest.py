@@ -70,7 +70,7 @@ trial.CROWDED = settings(trial.CROWDED, max_examples=2)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Know `make quick` and `make nightly`."""
+    """Add the options by which `make quick`, `make nightly` and `make test` choose tests."""
     parser.addoption("--quick", action="store_true", help="run the tests that take no Spark and little time")
     parser.addoption("--nightly", action="store_true", help="run what `make test` leaves out, for its time")
     parser.addoption("--daily", action="store_true", help="leave it out although files are named")
@@ -88,11 +88,11 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(folder.cleanup)
         hide_java(Path(folder.name))
     installed = {canonicalize_name(str(dist.name)) for dist in metadata.distributions()}
-    missing = [each for name, each in distributions().items() if name not in installed]
+    missing = [distribution for name, distribution in distributions().items() if name not in installed]
     if missing:
-        names = ", ".join(each.name for each in missing)
-        command = " ".join(f"--editable ./{each.folder.relative_to(ROOT)}" for each in missing)
-        raise pytest.UsageError(f"not installed: {names}\n  to do: make test, or pip install {command}")
+        names = ", ".join(distribution.name for distribution in missing)
+        options = " ".join(f"--editable ./{distribution.folder.relative_to(ROOT)}" for distribution in missing)
+        raise pytest.UsageError(f"not installed: {names}\n  to do: make test, or pip install {options}")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -106,11 +106,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     The processes refuse tests whose names differ between them, which a run by one process would not show.
     """
-    if addressed := [item.nodeid for item in items if " at 0x" in item.nodeid]:
-        raise pytest.UsageError(f"{addressed[0]} is another name in each process\n  to do: ids=tests.naming.spelled")
+    names_with_addresses = [item.nodeid for item in items if " at 0x" in item.nodeid]
+    if names_with_addresses:
+        raise pytest.UsageError(
+            f"{names_with_addresses[0]} is another name in each process\n  to do: ids=tests.naming.spelled"
+        )
     chosen = chosen_items(config, items)
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = [item for item in items if item in chosen]
+    # False sorts first, so those that use Spark do.
     items.sort(key=lambda item: (not uses_spark(file_of(item.nodeid)), not item.nodeid.startswith(PROGRAMS)))
 
 
@@ -124,7 +128,9 @@ def chosen_items(config: pytest.Config, items: list[pytest.Item]) -> set[pytest.
     nightly = nightly_items(items)
     if config.getoption("nightly"):
         return nightly
-    return {item for item in items if item not in nightly} if is_whole(config) else {*items}
+    if is_whole(config):
+        return {*items} - nightly
+    return {*items}
 
 
 def is_whole(config: pytest.Config) -> bool:
@@ -146,10 +152,12 @@ def pytest_configure_node(node: WorkerController) -> None:
 def nightly_items(items: list[pytest.Item]) -> set[pytest.Item]:
     """Return the tests that `make test` leaves out: those that are marked so, and some cases of others."""
     nightly = {item for item in items if item.get_closest_marker("nightly")}
-    for cases in cases_by_test(item for item in items if item.get_closest_marker("cases")).values():
+    items_with_some_cases = [item for item in items if item.get_closest_marker("cases")]
+    for cases in cases_by_test(items_with_some_cases).values():
         marker = cases[0].get_closest_marker("cases")
         assert marker is not None
-        nightly |= {*cases} - {*evenly_spread(cases, marker.args[0])}
+        (daily_count,) = marker.args
+        nightly |= {*cases} - {*evenly_spread(cases, daily_count)}
     return nightly
 
 

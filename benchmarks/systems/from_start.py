@@ -63,7 +63,10 @@ class Script(System):
         return Run(report["seconds"], (batch,), Memory(python=report["memory"]), cpu_seconds=report["cpu_seconds"])
 
     def answer(self, question: Question, files: Files) -> pa.Table:
-        """Run the script over the rows of all files and read the answers that it writes. Python compiles it by that."""
+        """Run the script over the rows of all files and read the answers that it writes.
+
+        Answers are asked for first, so this run also has Python compile what the script imports.
+        """
         del question
         with tempfile.TemporaryDirectory(prefix="muntin-bench-") as folder:
             rows = Path(folder) / "rows.parquet"

@@ -6,6 +6,7 @@ keep it.
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 import sys
@@ -25,12 +26,19 @@ from tests.docs.pages import DOCS, PAGES, Block, blocks, name_of
 from tests.docs.runner import tidy
 
 VARYING: Final = re.compile(r"\d+ modules? in \d+ ms|Python 3\.\d+\.\d+|: \d+ bytes")
-"""What is another number on another machine."""
+"""What has another number on another machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A block that shows what a command prints, and what it printed here."""
+    """A block of a page that shows what a command prints, and what it printed here.
+
+    Attributes:
+        block: The block.
+        command: The command.
+        code: The exit code with which it ended here.
+        text: What it printed here.
+    """
 
     block: Block
     command: str
@@ -59,19 +67,16 @@ def run_page(page: Path, folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Sh
     """Run the commands of a page whose output it shows, as a reader would in an empty folder."""
     patch.setenv("MUNTIN_PLUGINS", "stats,patterns")
     patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
-    parts = blocks(page)
     with chdir(folder):
-        for place, block in enumerate(parts):
-            below = parts[place + 1] if place + 1 < len(parts) else None
-            shown = below if below is not None and below.comment == "shows" else None
+        for block, next_block in itertools.zip_longest(blocks(page), blocks(page)[1:]):
             if block.file is not None:
                 Path(block.file).parent.mkdir(parents=True, exist_ok=True)
                 Path(block.file).write_text(block.text, encoding="utf-8")
-            elif block.language == "shell":
-                yield from _run_commands(block, shown)
+            elif block.language == "shell" and next_block is not None and next_block.comment == "shows":
+                yield _run_commands(block, next_block)
 
 
-def alike(text: str) -> str:
+def comparable(text: str) -> str:
     """Return text without what differs from machine to machine."""
     return VARYING.sub("...", tidy(text))
 
@@ -79,28 +84,37 @@ def alike(text: str) -> str:
 def write_shown(page: Path, shown: Iterable[Shown]) -> None:
     """Write what the commands of a page print below them."""
     lines = page.read_text(encoding="utf-8").splitlines()
+    # From the last block to the first: lines that are added or removed move none of those above.
     for item in sorted(shown, key=lambda item: -item.block.line):
         start = item.block.line - 1
         lines[start : start + len(item.block.lines)] = tidy(item.text).splitlines()
     page.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-def _run_commands(block: Block, shown: Block | None) -> Iterator[Shown]:
-    """Run the commands of a block whose output a page shows, and yield the output of the last one."""
-    if shown is None:
-        return
+def _run_commands(block: Block, output: Block) -> Shown:
+    """Run the commands of a block, and return the output of the last one.
+
+    Args:
+        block: The block with the commands, one at least.
+        output: The block that shows what the last one prints.
+    """
     commands = [line for line in block.lines if line.startswith("muntin ")]
     for command in commands:
-        installed.cache_clear()
+        installed.cache_clear()  # a command may have installed a plugin
         words = shlex.split(command, comments=True)
         result = CliRunner().invoke(app, words[1:], prog_name="muntin")
-        if command == commands[-1]:
-            yield Shown(shown, command, result.exit_code, result.stdout)
+    return Shown(output, commands[-1], result.exit_code, result.stdout)
 
 
 def main(names: list[str]) -> None:
-    """Write what the commands of pages print."""
-    for page in (page for page in PAGES_WITH_COMMANDS if page != FOLLOWED and (not names or name_of(page) in names)):
+    """Write what the commands of pages print.
+
+    Args:
+        names: The names of the pages; all that can be run here, if there are none.
+    """
+    for page in PAGES_WITH_COMMANDS:
+        if page == FOLLOWED or (names and name_of(page) not in names):
+            continue
         with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
             shown = list(run_page(page, Path(folder), patch))
         write_shown(page, shown)

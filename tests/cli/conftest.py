@@ -19,7 +19,10 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installation]:
-    """An empty installation: the plugins of this repository are not seen, those that a test adds are."""
+    """An empty installation, on the path of this process and of the programs that it starts.
+
+    No plugin is seen at first, not even those of this repository: `offer` installs some and lets them be seen.
+    """
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), str(ROOT), os.environ.get("PYTHONPATH", "")]))
@@ -31,7 +34,10 @@ def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[In
 
 @pytest.fixture
 def muntin(monkeypatch: pytest.MonkeyPatch) -> Callable[..., CommandRun]:
-    """Run the command with arguments, with tables of the usual width: test runners set `COLUMNS` for processes."""
+    """A function that runs the command with arguments, in this process.
+
+    Its tables have the usual width, also where a runner of tests sets `COLUMNS` for its processes.
+    """
     monkeypatch.delenv("COLUMNS", raising=False)
 
     def run(*arguments: object) -> CommandRun:
@@ -46,7 +52,7 @@ def muntin(monkeypatch: pytest.MonkeyPatch) -> Callable[..., CommandRun]:
 
 @pytest.fixture
 def offer(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> Offer:
-    """Install plugins and let them be seen."""
+    """A function that installs plugins, each by its name and with its source, and lets them be seen, and no others."""
 
     def install(**sources: str) -> Installation:
         for name, source in sources.items():
@@ -59,10 +65,11 @@ def offer(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> Offer:
 
 @pytest.fixture
 def allow(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Let the plugins of these names be seen, and no others."""
+    """A function that lets the plugins of some names be seen, and no others."""
     return lambda *names: show_only(monkeypatch, ",".join(names))
 
 
 def show_only(monkeypatch: pytest.MonkeyPatch, names: str) -> None:
+    """Let the plugins be seen whose names are given, with commas between them."""
     monkeypatch.setenv("MUNTIN_PLUGINS", names)
     installed.cache_clear()

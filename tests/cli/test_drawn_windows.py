@@ -23,7 +23,7 @@ DRAWING = re.compile(
 )
 
 
-def hovered() -> list[Any]:
+def functions_of_windows() -> list[Any]:
     """Return Muntin's own functions that make windows, and the kind that a new plugin starts with."""
     windows: list[Any] = []
     for function in (*own_windows().values(), last, batch, between):
@@ -33,7 +33,7 @@ def hovered() -> list[Any]:
     return windows
 
 
-@pytest.mark.parametrize("window", hovered(), ids=lambda window: window.__name__)
+@pytest.mark.parametrize("window", functions_of_windows(), ids=lambda window: window.__name__)
 def test_a_docstring_has_the_drawing_that_the_command_makes(window: Any) -> None:
     drawing = DRAWING.search(getdoc(window) or "")
     assert drawing is not None

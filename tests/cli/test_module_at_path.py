@@ -30,6 +30,7 @@ class Spread(Aggregate[float, float]):
     def compute_result(self, payloads: Sequence[float]) -> float:
         return {factor}
 """
+
 PLUGIN = """
 from muntin import hookimpl
 
@@ -40,6 +41,7 @@ from trading.spread import Spread
 def muntin_modules():
     return [Spread]
 """
+
 OTHER = """
 from muntin import Aggregate
 
@@ -53,8 +55,8 @@ class Other(Aggregate[float, float]):
 
 
 @pytest.fixture(autouse=True)
-def unchanged() -> Iterator[None]:
-    """Whatever is imported, the process finds what it found before."""
+def the_import_path_is_left_as_it_was() -> Iterator[None]:
+    """Each test leaves `sys.path` unchanged; what it imported by itself is forgotten."""
     paths = list(sys.path)
     yield
     assert sys.path == paths
@@ -63,11 +65,12 @@ def unchanged() -> Iterator[None]:
 
 
 def spread(version: str, factor: str = "1.0") -> str:
+    """Return the source of the module `trading.spread`, in a version, with an expression for its result."""
     return SPREAD.format(version=version, factor=factor)
 
 
 def write(folder: Path, files: Mapping[str, str]) -> Path:
-    """Write files of Python by their paths in a folder, without their ending."""
+    """Write files of Python by their paths in a folder, without their ending, and return the folder."""
     for path, text in files.items():
         file = folder / f"{path}.py"
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -76,42 +79,64 @@ def write(folder: Path, files: Mapping[str, str]) -> Path:
 
 
 def result_of(module: type[Module]) -> float:
+    """Return the result of an aggregate for one payload."""
     result: float = module().compute_result([1.0])  # type: ignore[attr-defined]  # they are aggregates
     return result
 
 
-def test_a_file_with_or_without_its_ending(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["new_spread.py", "new_spread"])
+def test_a_file_is_named_with_or_without_its_ending_and_stays_no_module_of_the_process(
+    name: str, tmp_path: Path
+) -> None:
     write(tmp_path, {"new_spread": spread("2")})
-    for path in (tmp_path / "new_spread.py", tmp_path / "new_spread"):
-        module = module_at(path, "trading.spread")
-        assert (module.name, module.version) == ("trading.spread", "2")
+    module = module_at(tmp_path / name, "trading.spread")
+    assert (module.name, module.version) == ("trading.spread", "2")
     assert "new_spread" not in sys.modules
 
 
-def test_a_file_imports_what_lies_beside_it(tmp_path: Path) -> None:
+def test_a_file_imports_what_lies_beside_it_and_this_stays_no_module_of_the_process_either(tmp_path: Path) -> None:
     source = spread("2", "FACTOR") + "\nfrom factor import FACTOR\n"
     write(tmp_path, {"spread": source, "factor": "FACTOR = 2.0"})
     assert result_of(module_at(tmp_path / "spread.py", "trading.spread")) == 2.0
     assert "factor" not in sys.modules
 
 
+@pytest.mark.parametrize("path", ["trading", "trading/spread.py", ""], ids=["package", "file", "folder"])
 def test_a_package_is_imported_beside_an_installed_one_of_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = "from trading.factor import FACTOR\n" + spread("{}", "FACTOR")
     for version in ("1", "2"):
-        files = {"__init__": "", "spread": source.replace("{}", version), "factor": f"FACTOR = {version}.0"}
+        source = "from trading.factor import FACTOR\n" + spread(version, factor="FACTOR")
+        files = {"__init__": "", "spread": source, "factor": f"FACTOR = {version}.0"}
         write(tmp_path / version / "trading", files)
     monkeypatch.syspath_prepend(tmp_path / "1")
     from trading.spread import Spread  # type: ignore[import-not-found]  # it is written above
 
-    for path in ("trading", "trading/spread.py", ""):
-        new = module_at(tmp_path / "2" / path, "trading.spread")
-        assert (new.version, result_of(new)) == ("2", 2.0)
-        assert (Spread.version, result_of(Spread)) == ("1", 1.0)
+    new_spread = module_at(tmp_path / "2" / path, "trading.spread")
+
+    assert (new_spread.version, result_of(new_spread)) == ("2", 2.0)
+    assert (Spread.version, result_of(Spread)) == ("1", 1.0)
     assert sys.modules["trading.spread"].Spread is Spread
-    assert new.compute_result.__annotations__  # type: ignore[attr-defined]
-    assert sys.modules[new.__module__].Ends.__module__ == new.__module__
+    # Annotations and named tuples look their module up by its name: it is there, under another one.
+    assert new_spread.compute_result.__annotations__  # type: ignore[attr-defined]
+    assert sys.modules[new_spread.__module__].Ends.__module__ == new_spread.__module__
+
+
+def test_modules_lie_in_packages_of_a_package_too(tmp_path: Path) -> None:
+    files = {"__init__": "", "other": OTHER.format(name="other"), "inner/__init__": "", "inner/spread": spread("2")}
+    package = write(tmp_path / "trading", files)
+    assert module_at(package, "trading.spread").version == "2"
+
+
+def test_an_installed_package_of_the_name_does_not_say_where_modules_lie(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "1/trading", {"__init__": "", "inner/__init__": "", "inner/spread": spread("1")})
+    files = {"__init__": "", "other": OTHER.format(name="other"), "inner/__init__": "", "inner/moved": spread("2")}
+    package = write(tmp_path / "2/trading", files)
+    monkeypatch.syspath_prepend(tmp_path / "1")
+    assert module_at(package, "trading.spread").version == "2"
+    assert "trading" not in sys.modules
 
 
 def test_a_project_offers_what_its_plugins_return(tmp_path: Path) -> None:
@@ -119,25 +144,30 @@ def test_a_project_offers_what_its_plugins_return(tmp_path: Path) -> None:
     write(tmp_path / "src/trading", files)
     (tmp_path / "pyproject.toml").write_text('[project.entry-points.muntin]\ntrading = "trading.plugin"\n')
     assert module_at(tmp_path, "trading.spread").version == "2"
-    # The only module that there is takes the place of any other.
-    assert module_at(tmp_path, "trading.range").name == "trading.spread"
+
+
+def test_the_only_module_of_a_package_takes_the_place_of_one_of_another_name(tmp_path: Path) -> None:
+    package = write(tmp_path / "trading", {"__init__": "", "spread": spread("2")})
+    assert module_at(package, "trading.range").name == "trading.spread"
 
 
 def test_a_module_that_a_file_only_imports_is_not_the_one_that_it_defines(tmp_path: Path) -> None:
-    text = OTHER.format(name="other").replace("\n\n\n", "\nfrom muntin_stats import Average\n\n\n", 1)
-    write(tmp_path, {"new_spread": text})
+    source = f"from muntin_stats import Average\n{OTHER.format(name='other')}"
+    write(tmp_path, {"new_spread": source})
     assert module_at(tmp_path / "new_spread", "trading.spread").name == "trading.other"
 
 
-def test_several_modules_are_listed(tmp_path: Path) -> None:
+def test_of_several_modules_the_one_of_the_name_is_taken_and_without_one_they_are_listed(tmp_path: Path) -> None:
     files = {"__init__": "", "spread": spread("2"), "other": OTHER.format(name="other")}
     package = write(tmp_path / "trading", files)
     assert module_at(package, "trading.spread").version == "2"
-    with pytest.raises(
-        UsageError, match=r"no module is called trading.range; it has\n    trading.other 1 \(trading.other.O"
-    ):
+    listed = r"no module is called trading.range; it has\n    trading.other 1 \(trading.other.O"
+    with pytest.raises(UsageError, match=listed):
         module_at(package, "trading.range")
-    write(package, {"again": spread("3")})
+
+
+def test_two_modules_of_the_name_are_listed(tmp_path: Path) -> None:
+    package = write(tmp_path / "trading", {"__init__": "", "spread": spread("2"), "again": spread("3")})
     with pytest.raises(UsageError, match=r"2 modules are called trading.spread(.|\n)*\(trading.again.Spread\)"):
         module_at(package, "trading.spread")
 

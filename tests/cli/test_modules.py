@@ -22,7 +22,8 @@ def test_modules_and_functions_are_listed_by_name(offer: Offer, muntin: Run) -> 
     done = muntin("modules", "--wide")
 
     assert done.code == 0
-    assert [line.split("  ")[0] for line in done.output.splitlines()] == [
+    lines = done.output.splitlines()
+    assert [line.split("  ")[0] for line in lines] == [
         "name",
         "tides.above",
         "tides.average",
@@ -31,14 +32,20 @@ def test_modules_and_functions_are_listed_by_name(offer: Offer, muntin: Run) -> 
         "tides.range",
         "tides.turns",
     ]
-    assert [" ".join(line.split()) for line in done.output.splitlines()][2] == (
-        "tides.average 1.2.0 incremental aggregate float float muntin-tides 0.1.0"
-    )
-    assert "\x1b" not in done.output, "it is for no terminal"
-    assert [line for line in done.output.splitlines() if line != line.rstrip()] == []
+    average = " ".join(lines[2].split())
+    assert average == "tides.average 1.2.0 incremental aggregate float float muntin-tides 0.1.0"
 
 
-def test_what_is_more_than_a_reader_wants_of_each_is_left_out(offer: Offer, muntin: Run) -> None:
+def test_a_list_that_goes_to_no_terminal_has_no_colours_and_no_blanks_at_the_ends_of_lines(
+    offer: Offer, muntin: Run
+) -> None:
+    offer(tides=TIDES)
+    output = muntin("modules", "--wide").output
+    assert "\x1b" not in output
+    assert [line for line in output.splitlines() if line != line.rstrip()] == []
+
+
+def test_versions_and_packages_are_left_out_of_each_line_and_told_below(offer: Offer, muntin: Run) -> None:
     offer(tides=TIDES)
 
     lines = [" ".join(line.split()) for line in muntin("modules").output.splitlines()]
@@ -84,15 +91,13 @@ def test_programs_get_json(offer: Offer, muntin: Run) -> None:
     assert [failure["kind"] for failure in done.data["failures"]] == ["PluginLoadError"]
 
 
-def test_where_nothing_is_installed_it_says_what_to_do(installation: Installation, muntin: Run) -> None:
+def test_where_no_plugin_is_installed_it_says_how_to_get_one(installation: Installation, muntin: Run) -> None:
     done = muntin("modules")
-    assert (done.code, done.output) == (
-        0,
-        "no plugin is installed\n  pip install muntin-stats, or start one: muntin new <name>\n",
-    )
+    assert done.code == 0
+    assert done.output == "no plugin is installed\n  pip install muntin-stats, or start one: muntin new <name>\n"
 
 
-def test_the_hostile_plugin_is_listed(offer: Offer, muntin: Run) -> None:
+def test_a_plugin_whose_modules_break_all_laws_is_listed(offer: Offer, muntin: Run) -> None:
     offer(hostile="from tests.sdk.testing.laws.muntin_hostile.plugin import *\n")
     done = muntin("modules", "--json")
     assert done.code == 0
@@ -100,6 +105,7 @@ def test_the_hostile_plugin_is_listed(offer: Offer, muntin: Run) -> None:
 
 
 FAULTS = {
+    # the fault: the sources that have it among others, and the reason that is told
     "interrupts": (ENDS, "cannot be loaded: KeyboardInterrupt: "),
     "ends the process well": (ENDS, "it ends with code 0 where it is imported, before it offers anything"),
     "kills its process": (ENDS, "it is ended by signal 9 where it is imported, before it offers anything"),
@@ -113,17 +119,19 @@ def test_plugins_that_end_or_break_their_process_are_named_and_hide_no_other(
     installation: Installation, allow: Callable[..., None], muntin: Run
 ) -> None:
     installation.plugin("tides", source=TIDES)
-    names = [f"bad{number}" for number in range(len(FAULTS))]
-    for name, (fault, (sources, _)) in zip(names, FAULTS.items(), strict=True):
+    reasons: dict[str, str] = {}  # by the name of the plugin
+    for number, (fault, (sources, reason)) in enumerate(FAULTS.items()):
+        name = f"bad{number}"
+        reasons[name] = reason
         installation.plugin(name, source=sources[fault].replace('"bad.', f'"{name}.'))
-    allow("tides", *names)
+    allow("tides", *reasons)
 
     listed = muntin("modules", "--json")
 
     assert listed.code == 1
     assert listed.data["plugins"] == {"tides": "muntin-tides 0.1.0: 4 modules, 1 function, 1 trigger"}
     assert [offer["name"] for offer in listed.data["offers"]][:2] == ["tides.above", "tides.average"]
-    for name, failure, (_, reason) in zip(names, listed.data["failures"], FAULTS.values(), strict=True):
+    for (name, reason), failure in zip(reasons.items(), listed.data["failures"], strict=True):
         assert failure["kind"] == "PluginLoadError"
         assert failure["message"].startswith(f"plugin '{name}' of muntin-{name} 0.1.0 cannot be loaded: ")
         assert reason in failure["message"]
@@ -135,7 +143,7 @@ def test_plugins_that_end_or_break_their_process_are_named_and_hide_no_other(
     assert "columnar" in described.output or "sliced" in described.output
 
 
-def test_a_plugin_that_never_ends_is_named_after_a_time(
+def test_a_plugin_whose_import_never_ends_is_named_after_the_seconds_that_the_user_sets(
     offer: Offer, muntin: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer(endless=ENDS["never ends, and takes no interrupt"])
@@ -149,7 +157,7 @@ def test_a_plugin_that_never_ends_is_named_after_a_time(
 
 
 @pytest.mark.parametrize("text", ["soon", "0", "-1", "nan"])
-def test_a_time_that_is_none_is_a_wrong_call(
+def test_seconds_that_are_no_time_to_wait_are_wrong_usage(
     installation: Installation, muntin: Run, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     monkeypatch.setenv("MUNTIN_PLUGIN_SECONDS", text)
@@ -159,5 +167,5 @@ def test_a_time_that_is_none_is_a_wrong_call(
 
 
 def builtins_are_whole() -> bool:
-    """Return True if what the bad plugins break was broken in their own processes alone."""
+    """Return True if this process has what the bad plugins break in their own ones: `open`, and imported modules."""
     return open.__name__ == "open" and "json" in sys.modules

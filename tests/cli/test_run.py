@@ -29,6 +29,9 @@ class Largest(Aggregate[float, float]):
 query = WindowedQuery(snapshot(), [Computation(Largest())])
 """
 
+AVERAGE = ("--module", "tides.average")
+ABOVE = ("--module", "tides.above", "--with", "level=1.5", "--with", "way=strict")
+
 KEYS = """
 from muntin.testing import Script
 script = Script().point("a", 1, 2.0, key="north").point("b", 4, 1.0, key="south").close()
@@ -37,6 +40,7 @@ script = Script().point("a", 1, 2.0, key="north").point("b", 4, 1.0, key="south"
 
 @pytest.fixture
 def write(offer: Offer, tmp_path: Path) -> Callable[[str], Path]:
+    """A function that writes a script to a file; the plugin of the tides is installed."""
     offer(tides=TIDES)
 
     def to_file(text: str) -> Path:
@@ -48,8 +52,7 @@ def write(offer: Offer, tmp_path: Path) -> Callable[[str], Path]:
 
 
 def test_a_file_may_define_the_module_and_the_query(write: Callable[[str], Path], muntin: Run) -> None:
-    file = write(STREAM + QUERY)
-    done = muntin("run", file)
+    done = muntin("run", write(STREAM + QUERY))
     assert done.code == 0
     assert done.output.endswith(
         """
@@ -59,31 +62,42 @@ output      [---)           2.0
 output             [----)   5.0
 """
     )
-    assert muntin("run", file, "--module", "mine.largest", "--window", "snapshot").output == done.output
 
 
-def test_output_says_whose_it_is(write: Callable[[str], Path], muntin: Run) -> None:
-    done = muntin("run", write(KEYS), "--module", "tides.average")
+def test_a_module_of_the_file_may_be_named_with_its_windows(write: Callable[[str], Path], muntin: Run) -> None:
+    file = write(STREAM + QUERY)
+    named = muntin("run", file, "--module", "mine.largest", "--window", "snapshot")
+    assert named.output == muntin("run", file).output
+
+
+def test_output_says_of_which_key_it_is(write: Callable[[str], Path], muntin: Run) -> None:
+    done = muntin("run", write(KEYS), *AVERAGE)
     assert done.output.endswith("\noutput 'north'  [---------)   2.0\noutput 'south'  [---------)   1.0\n")
 
 
 def test_parameters_and_policies_are_options(write: Callable[[str], Path], muntin: Run) -> None:
-    call = ("run", write(STREAM), "--module", "tides.above", "--with", "level=1.5", "--with", "way=strict")
-    done = muntin(*call, "--clip", "full", "--timestamps", "point_at_end")
+    done = muntin("run", write(STREAM), *ABOVE, "--clip", "full", "--timestamps", "point_at_end")
     assert done.code == 0
     assert done.output.endswith("output           [)             0.8\noutput                     [)   0.5\n")
-    unsaid = muntin(*call)  # it accepts full alone
-    assert (unsaid.code, unsaid.output) == (0, muntin(*call, "--clip", "full", "--timestamps", "align").output)
 
 
-def test_a_stream_that_says_nothing_final_is_told_apart(write: Callable[[str], Path], muntin: Run) -> None:
+def test_the_only_clip_that_a_module_accepts_need_not_be_named(write: Callable[[str], Path], muntin: Run) -> None:
+    file = write(STREAM)
+    unnamed = muntin("run", file, *ABOVE)
+    named = muntin("run", file, *ABOVE, "--clip", "full", "--timestamps", "align")
+    assert (unnamed.code, unnamed.output) == (0, named.output)
+
+
+def test_a_stream_that_completes_no_window_is_shown_with_how_to_end_it(
+    write: Callable[[str], Path], muntin: Run
+) -> None:
     file = write("from muntin.testing import Script\nscript = Script().point('a', 1, 2.0)\n")
-    done = muntin("run", file, "--module", "tides.average")
+    done = muntin("run", file, *AVERAGE)
     assert done.code == 0
     assert "no window is complete: end the stream with .close()" in done.output
 
 
-EARLY = """
+FAULTY = """
 from muntin import Event, StreamOperator, Operator
 from muntin.testing import Script
 
@@ -108,10 +122,9 @@ class Spelt(Operator[float, float]):
 
 script = Script().insert("a", 1, 5, 2.0).close()
 """
+"""Modules that cannot run on their stream: results start too early, have another type, need other events."""
 
-
-AVERAGE = ("--module", "tides.average")
-NONE_OF_THEM = ", ".join(map(repr, usages())) + ", or a plugin's kind with its parameters"
+EXPECTED_WINDOWS = ", ".join(map(repr, usages())) + ", or a plugin's kind with its parameters"
 REFUSED: list[tuple[str, tuple[str, ...], int, str]] = [
     # a script, options, the exit code and what is said
     ("x = 1\n", (), 2, "defines no stream"),
@@ -121,20 +134,20 @@ REFUSED: list[tuple[str, tuple[str, ...], int, str]] = [
     (STREAM, (), 2, "defines no query, and no module is named"),
     (STREAM, ("--module", "tides.averge"), 2, "did you mean 'tides.average'"),
     *(
-        (STREAM, (*AVERAGE, f"--window={window}"), 2, NONE_OF_THEM)
+        (STREAM, (*AVERAGE, f"--window={window}"), 2, EXPECTED_WINDOWS)
         for window in ("hoping 10 5", "hopping 10", "tumbling 0", "tumbling soon", " ")
     ),
     (STREAM, (*AVERAGE, "--svg", "/nowhere/stream.svg"), 2, "cannot be written: No such file or directory"),
+    (STREAM, (*ABOVE, "--clip", "none"), 2, "tides.above 1.0.0 does not accept clip='none'\n  it accepts 'full'\n"),
     (
-        STREAM,
-        ("--module", "tides.above", "--with", "level=1.5", "--with", "way=strict", "--clip", "none"),
-        2,
-        "muntin: tides.above 1.0.0 does not accept clip='none'\n  it accepts 'full'\n",
+        FAULTY,
+        ("--module", "mine.around", "--timestamps", "unchanged"),
+        1,
+        "returned an event that starts at -1, before",
     ),
-    (EARLY, ("--module", "mine.around", "--timestamps", "unchanged"), 1, "returned an event that starts at -1, before"),
-    (EARLY, ("--module", "mine.spelt"), 1, "that is not what it declares: it is 'two', expected float"),
-    (EARLY, ("--module", "mine.echoes"), 2, "follows events at points in time, and these are events with an end of"),
-    (EARLY, ("--module", "mine.echoes", "--window", "tumbling 10"), 2, "finds nothing in tumbling(10): it needs"),
+    (FAULTY, ("--module", "mine.spelt"), 1, "that is not what it declares: it is 'two', expected float"),
+    (FAULTY, ("--module", "mine.echoes"), 2, "follows events at points in time, and these are events with an end of"),
+    (FAULTY, ("--module", "mine.echoes", "--window", "tumbling 10"), 2, "finds nothing in tumbling(10): it needs"),
 ]
 
 
@@ -153,7 +166,7 @@ def test_a_missing_file_is_refused(tmp_path: Path, muntin: Run) -> None:
 
 def test_the_drawing_can_be_had_as_a_picture(write: Callable[[str], Path], muntin: Run, tmp_path: Path) -> None:
     picture = tmp_path / "stream.svg"
-    done = muntin("run", write(STREAM), "--module", "tides.average", "--svg", picture)
+    done = muntin("run", write(STREAM), *AVERAGE, "--svg", picture)
     assert done.code == 0
     assert "output" in done.output
     assert ElementTree.parse(picture).getroot().get("role") == "img"
@@ -177,7 +190,7 @@ class Remembers(IncrementalAggregate[float, float, float]):
 
 query = WindowedQuery(tumbling(10), [Computation(Remembers())])
 """
-
+"""A module that keeps its total where a restart loses it: in itself, and not in the state."""
 
 SILENCE = """
 from muntin import StreamOperator
@@ -203,14 +216,14 @@ script = Script().point("a", 1, 2).point("b", 4, 3).point("c", 14, 1).close()
 def test_an_operator_that_follows_a_stream_is_run_without_windows(write: Callable[[str], Path], muntin: Run) -> None:
     done = muntin("run", write(SILENCE), "--module", "mine.silence", "--crash-everywhere")
     assert done.code == 0, done.errors
-    assert [line.partition(")")[2].strip() for line in done.output.splitlines() if line.startswith("output")] == [
-        "'silent since 4'",
-        "'silent since 14'",
-    ]
+    output = [line for line in done.output.splitlines() if line.startswith("output")]
+    assert [line.partition(")")[2].strip() for line in output] == ["'silent since 4'", "'silent since 14'"]
     assert done.output.endswith("\nfinal results survived a restart after each of 4 steps (event_by_event)\n")
 
 
-def test_a_module_that_does_not_survive_one_ends_with_the_report(write: Callable[[str], Path], muntin: Run) -> None:
+def test_a_module_that_does_not_survive_a_restart_is_a_finding_with_the_smallest_stream(
+    write: Callable[[str], Path], muntin: Run
+) -> None:
     done = muntin("run", write(STREAM + REMEMBERS), "--crash-everywhere")
     assert done.code == 1
     assert done.errors.startswith("muntin: mine.remembers 1.0.0 does not survive a ")
@@ -219,7 +232,7 @@ def test_a_module_that_does_not_survive_one_ends_with_the_report(write: Callable
 
 def test_restarts_need_the_engine(write: Callable[[str], Path], muntin: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("muntin_cli.restarting.find_spec", lambda name: None)
-    done = muntin("run", write(STREAM), "--module", "tides.average", "--crash-everywhere")
+    done = muntin("run", write(STREAM), *AVERAGE, "--crash-everywhere")
     assert done.code == 3
     assert "pip install 'muntin-cli[engine]'" in done.errors
 
@@ -227,6 +240,6 @@ def test_restarts_need_the_engine(write: Callable[[str], Path], muntin: Run, mon
 def test_a_script_imports_what_lies_beside_it_and_prints(write: Callable[[str], Path], muntin: Run) -> None:
     file = write(f"from beside_the_script import label\nprint(label)\n{STREAM}")
     file.with_name("beside_the_script.py").write_text("label = 'from beside'\n", encoding="utf-8")
-    done = muntin("run", file, "--module", "tides.average", "--window", "hopping 10 5")
+    done = muntin("run", file, *AVERAGE, "--window", "hopping 10 5")
     assert done.code == 0, done.errors
     assert done.output.startswith("from beside\n")

@@ -14,7 +14,7 @@ from muntin_cli.stubs import calls_of
 from tests.cli.running import Offer, Run
 from tests.sdk.installation import Installation
 
-PLUGINS = ("stats", "patterns")
+OUR_PLUGINS = ("stats", "patterns")
 
 MODULES = '''
 from __future__ import annotations
@@ -70,6 +70,8 @@ def muntin_modules():
     return [Ships, Range]
 '''
 
+"""The source of a plugin, with parameters of every kind, and with a backslash in a docstring."""
+
 WITHOUT_MODULES = """
 from muntin import hookimpl
 
@@ -87,6 +89,7 @@ from muntin_harbour import Range, Ships
 range = typed_call(Range)
 ships = typed_call(Ships)
 '''
+"""The functions that are written for it."""
 
 STUB = '''\
 """The functions that name the modules of `harbour`, as editors show them; written by `muntin stubs harbour`."""
@@ -115,6 +118,7 @@ def range(
 def ships(column: Column = ..., /, *, every: Duration = 1, **others: int) -> ModuleCall:
     """Count ships."""
 '''
+"""The stub that is written beside them."""
 
 
 @pytest.fixture
@@ -130,20 +134,22 @@ def harbour(offer: Offer, installation: Installation) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("plugin", PLUGINS)
-def test_the_functions_of_our_plugins_are_as_their_modules(plugin: str) -> None:
+@pytest.mark.parametrize("plugin", OUR_PLUGINS)
+def test_the_functions_of_our_plugins_are_those_of_their_modules(plugin: str) -> None:
     assert calls_of(installed(), plugin).outdated() == [], f"run: muntin stubs {plugin}"
 
 
-@pytest.mark.parametrize("plugin", PLUGINS)
-def test_a_stub_takes_what_its_function_takes(plugin: str) -> None:
+@pytest.mark.parametrize("plugin", OUR_PLUGINS)
+def test_a_stub_has_the_parameters_and_the_docstring_of_each_function(plugin: str) -> None:
     calls = import_module(f"muntin_{plugin}.calls")
     stub = ast.parse(calls_of(installed(), plugin).stub)
     functions = [node for node in stub.body if isinstance(node, ast.FunctionDef)]
-    assert [function.name for function in functions] == sorted(function.name for function in functions) != []
+    names = [function.name for function in functions]
+    assert names
+    assert names == sorted(names)
     for function in functions:
         call = getattr(calls, function.name)
-        parameters = list(inspect.signature(call).parameters)[1:]
+        _, *parameters = inspect.signature(call).parameters  # the first one takes the columns
         assert [argument.arg for argument in function.args.kwonlyargs] == parameters
         assert ast.get_docstring(function) == inspect.getdoc(call)
 
@@ -151,14 +157,16 @@ def test_a_stub_takes_what_its_function_takes(plugin: str) -> None:
 def test_an_editor_completes_and_explains_the_modules_of_a_plugin() -> None:
     jedi = import_module("jedi")  # the library by which Jupyter and other editors read code
     script = jedi.Script("import muntin_stats as stats\nstats.quantile(\nstats.q")
-    assert "quantile" in [completion.name for completion in script.complete(3, 7)]
-    (signature,) = script.get_signatures(2, 15)
+    completions = script.complete(line=3, column=len("stats.q"))
+    assert "quantile" in [completion.name for completion in completions]
+    (signature,) = script.get_signatures(line=2, column=len("stats.quantile("))
     assert signature.to_string() == "quantile(column: Column, /, *, q: float) -> ModuleCall"
     assert "Types: float, int or Decimal to float." in signature.docstring(raw=True)
 
 
 def test_a_plugin_gets_functions_with_columns_parameters_and_docstrings(harbour: Path, muntin: Run) -> None:
-    calls, stub = harbour / "calls.py", harbour / "calls.pyi"
+    calls = harbour / "calls.py"
+    stub = harbour / "calls.pyi"
 
     missing = muntin("stubs", "harbour", "--check")
     assert (missing.code, calls.exists(), stub.exists()) == (1, False, False)
@@ -171,21 +179,41 @@ def test_a_plugin_gets_functions_with_columns_parameters_and_docstrings(harbour:
     assert muntin("stubs", "harbour", "--check").code == 0
 
 
+def test_a_docstring_that_ends_with_a_quote_does_not_end_the_stub(harbour: Path, muntin: Run) -> None:
+    docstring = 'Count what the harbour calls "ships"'
+    (harbour / "__init__.py").write_text(MODULES.replace('"""Count ships."""', f"'{docstring}'"), encoding="utf-8")
+    muntin("stubs", "harbour")
+    stub = ast.parse((harbour / "calls.pyi").read_text(encoding="utf-8"))
+    (ships,) = [node for node in stub.body if isinstance(node, ast.FunctionDef) and node.name == "ships"]
+    assert ast.get_docstring(ships) == docstring
+
+
 def test_a_formatter_may_lay_out_the_files(harbour: Path, muntin: Run) -> None:
     muntin("stubs", "harbour")
     calls = harbour / "calls.py"
     calls.write_text(CALLS.replace("typed_call(Range)", "typed_call(\n    Range,\n)"), encoding="utf-8")
     assert muntin("stubs", "harbour", "--check").code == 0
 
+
+def test_a_file_that_is_no_python_is_written_anew(harbour: Path, muntin: Run) -> None:
+    muntin("stubs", "harbour")
+    calls = harbour / "calls.py"
     calls.write_text("this is no Python", encoding="utf-8")
     assert muntin("stubs", "harbour").output == f"{calls} is written\n"
 
 
-def test_a_plugin_without_a_package_or_modules_is_refused(offer: Offer, muntin: Run) -> None:
-    from_modules = MODULES.replace('name, version = "harbour.', 'name, version = "port.')
-    offer(port=from_modules, empty=WITHOUT_MODULES)
-    assert (
-        "the plugin port is the module plugin_0_port, and typed calls need a package" in muntin("stubs", "port").errors
-    )
-    assert "the plugin empty has no modules" in muntin("stubs", "empty").errors
-    assert muntin("stubs", "nothing").code == 2
+@pytest.mark.parametrize(
+    ("plugin", "message"),
+    [
+        ("port", "the plugin port is the module plugin_0_port, and typed calls need a package"),
+        ("empty", "the plugin empty has no modules"),
+        ("nothing", ""),
+    ],
+)
+def test_a_plugin_that_has_no_package_or_no_modules_or_does_not_exist_is_refused(
+    plugin: str, message: str, offer: Offer, muntin: Run
+) -> None:
+    offer(port=MODULES.replace('name, version = "harbour.', 'name, version = "port.'), empty=WITHOUT_MODULES)
+    done = muntin("stubs", plugin)
+    assert done.code == 2
+    assert message in done.errors

@@ -11,6 +11,12 @@ import pytest
 from muntin_cli import waiting_line
 from muntin_cli.waiting_line import WaitingLine
 
+A_MOMENT = 0.02
+"""The seconds that work takes before a line is shown, and from one renewal of the line to the next."""
+
+LONG_ENOUGH = 0.05
+"""The seconds of work after which a terminal would show a line."""
+
 
 class Terminal(io.StringIO):
     """A terminal that keeps what is written."""
@@ -19,20 +25,21 @@ class Terminal(io.StringIO):
         return True
 
 
-def watched(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """Return the standard error, on which a command waits for a moment that is short enough for a test.
+def terminal_as_errors(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """Return the standard error as a terminal of 40 columns, where a line comes after a moment and is soon renewed.
 
     It is no fixture: pytest sets the standard error between those and the test.
     """
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(waiting_line, "_HIDDEN_SECONDS", 0.02)
-    monkeypatch.setattr(waiting_line, "_REFRESH_SECONDS", 0.02)
+    monkeypatch.setattr(waiting_line, "_HIDDEN_SECONDS", A_MOMENT)
+    monkeypatch.setattr(waiting_line, "_REFRESH_SECONDS", A_MOMENT)
     monkeypatch.setenv("COLUMNS", "40")
     return terminal
 
 
 def wait_for(text: str, terminal: Terminal) -> None:
+    """Wait until a text is written, at most for ten seconds."""
     for _ in range(2000):
         if text in terminal.getvalue():
             return
@@ -40,39 +47,47 @@ def wait_for(text: str, terminal: Terminal) -> None:
     raise AssertionError(terminal.getvalue())
 
 
-def test_a_terminal_shows_what_is_done_and_no_more_when_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = watched(monkeypatch)
-    with WaitingLine("loading plugins") as progress:
-        wait_for("\r\x1b[Kmuntin: loading plugins, ", terminal)
-        progress.say("trying laws")
-        wait_for("\r\x1b[Kmuntin: trying laws, ", terminal)
-    assert terminal.getvalue().endswith("\r\x1b[K")
+ERASE = "\r\x1b[K"
+"""What a terminal reads as: go back to the start of the line, and erase it."""
+
+
+def test_a_terminal_shows_what_is_done_and_erases_it_when_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = terminal_as_errors(monkeypatch)
+    with WaitingLine("loading plugins") as line:
+        wait_for(f"{ERASE}muntin: loading plugins, ", terminal)
+        line.say("trying laws")
+        wait_for(f"{ERASE}muntin: trying laws, ", terminal)
+    assert terminal.getvalue().endswith(ERASE)
 
 
 def test_a_line_is_cut_where_the_terminal_would_break_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = watched(monkeypatch)
+    terminal = terminal_as_errors(monkeypatch)
     with WaitingLine("x" * 100):
-        wait_for("\r\x1b[Kmuntin: ", terminal)
-    assert max(map(len, terminal.getvalue().split("\r\x1b[K"))) == 39
+        wait_for(f"{ERASE}muntin: ", terminal)
+    lines = terminal.getvalue().split(ERASE)
+    assert max(map(len, lines)) == 39, "one less than the columns of the terminal"
 
 
-def test_what_is_over_in_a_moment_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = watched(monkeypatch)
-    monkeypatch.setattr(waiting_line, "_HIDDEN_SECONDS", 60)
+def test_work_that_is_over_in_a_moment_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = terminal_as_errors(monkeypatch)
+    monkeypatch.setattr(waiting_line, "_HIDDEN_SECONDS", 60)  # longer than any machine takes for it
     with WaitingLine("loading plugins"):
         pass
     assert not terminal.getvalue()
 
 
-def test_a_file_and_those_who_want_no_line_get_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = watched(monkeypatch)
+def test_a_user_who_wants_no_line_gets_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = terminal_as_errors(monkeypatch)
     monkeypatch.setenv("MUNTIN_PROGRESS", "off")
     with WaitingLine("loading plugins"):
-        sleep(0.05)
-    monkeypatch.delenv("MUNTIN_PROGRESS")
+        sleep(LONG_ENOUGH)
+    assert not terminal.getvalue()
+
+
+def test_a_file_gets_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal_as_errors(monkeypatch)
     file = io.StringIO()
     monkeypatch.setattr(sys, "stderr", file)
     with WaitingLine("loading plugins"):
-        sleep(0.05)
-    assert not terminal.getvalue()
+        sleep(LONG_ENOUGH)
     assert not file.getvalue()

@@ -38,8 +38,9 @@ class Hidden:
 
 sys.meta_path.insert(0, Hidden())
 """
+"""A program that hides the packages from the Python that runs it."""
 
-TO_INSTALL: Final = "needs PySpark, which is not installed\n  install it: pip install 'muntin[spark]'"
+NEEDS_PYSPARK: Final = "needs PySpark, which is not installed\n  install it: pip install 'muntin[spark]'"
 
 OF_SPARK: Final = {
     *("MetricsListener", "local_session", "prepare_session", "read_query", "read_state", "root_cause"),
@@ -73,6 +74,7 @@ query = hours.aggregate(spread=module(lambda kms: max(kms) - min(kms), "km", ret
 def spreads(results):
     return sorted((row["station"], row["spread"]) for row in results.to_pylist())
 """
+"""The beginning of a program, with rides, their hours, a query over them, and a function that reads its results."""
 
 
 @pytest.fixture(scope="module")
@@ -84,9 +86,15 @@ def hiding(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Python:
-    """Runs Python where the packages are hidden."""
+    """Runs Python in a folder, where the packages are hidden."""
 
     def __init__(self, hiding: Path, folder: Path) -> None:
+        """Hide the packages.
+
+        Args:
+            hiding: The folder from which a Python hides them from itself as it starts.
+            folder: The folder in which programs run.
+        """
         self._folder = folder
         paths = filter(None, [str(hiding), os.environ.get("PYTHONPATH")])
         self._environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "200"}
@@ -96,7 +104,7 @@ class Python:
         return self._output("-c", textwrap.dedent(text))
 
     def command(self, *arguments: str | Path, code: int = 0) -> str:
-        """Run the command, and return its output on both streams."""
+        """Run the command `muntin`, check that it ends with a code, and return its output on both streams."""
         return self._output("-m", "muntin_cli", *map(str, arguments), code=code)
 
     def tests(self) -> str:
@@ -104,7 +112,7 @@ class Python:
         return self._output("-m", "pytest", "-q", "-p", "no:cacheprovider")
 
     def _output(self, *arguments: str, code: int = 0) -> str:
-        """Run Python with arguments; return its output on both streams if it ends with a code."""
+        """Run Python with arguments, check that it ends with a code, and return its output on both streams."""
         done = subprocess.run(
             [sys.executable, *arguments],
             cwd=self._folder,
@@ -120,6 +128,7 @@ class Python:
 
 @pytest.fixture
 def python(hiding: Path, tmp_path: Path) -> Python:
+    """Python without the packages, in an empty folder."""
     return Python(hiding, tmp_path)
 
 
@@ -136,7 +145,7 @@ def test_every_name_of_the_engine_is_there_or_says_what_to_install(python: Pytho
                 print(error)
         """
     )
-    assert printed == "".join(f"{name} {TO_INSTALL}\n" for name in sorted(OF_SPARK))
+    assert printed == "".join(f"{name} {NEEDS_PYSPARK}\n" for name in sorted(OF_SPARK))
 
 
 def test_only_the_backend_of_spark_imports_pyspark(python: Python) -> None:
@@ -163,7 +172,7 @@ def test_only_the_backend_of_spark_imports_pyspark(python: Python) -> None:
 
 
 @pytest.mark.parametrize("page", FIRST_PAGES, ids=name_of)
-def test_a_first_page_runs_up_to_its_stream(page: Path, python: Python, tmp_path: Path) -> None:
+def test_a_page_of_newcomers_runs_up_to_its_first_stream(page: Path, python: Python, tmp_path: Path) -> None:
     program = ""
     for block in blocks(page):
         if block.file is not None:
@@ -181,7 +190,7 @@ def test_a_query_over_a_table_runs(python: Python) -> None:
     assert printed == "[('north', 4.5), ('south', 0.0)]\n"
 
 
-def test_an_expression_calls_functions_of_plugins(python: Python) -> None:
+def test_an_expression_calls_functions_of_plugins_unless_they_are_vectorised(python: Python) -> None:
     printed = python.program(
         f"""{QUERY}
 from muntin_engine import SetupError
@@ -192,7 +201,8 @@ except SetupError as error:
     print(error)
 """
     )
-    assert sorted(json.loads(printed.splitlines()[0])) == [2.0, 8.0]
+    clamped_sums = json.loads(printed.splitlines()[0])
+    assert sorted(clamped_sums) == [2.0, 8.0]
     assert "stats.log1p, a vectorised function, needs pandas, which is not installed" in printed
 
 
@@ -220,23 +230,33 @@ def test_a_streaming_job_is_tested(python: Python, tmp_path: Path) -> None:
     assert "1 passed" in python.tests()
 
 
-def test_the_command_runs(python: Python) -> None:
+def test_the_commands_that_need_no_spark_run(python: Python) -> None:
     assert "Answer a query in SQL" in python.command("--help")
     assert "stats.count" in python.command("modules")
     assert "hopping, points" in python.command("describe", "stats.sum")
     assert "no troubles" in python.command("doctor")
 
 
-def test_a_question_in_sql_is_answered(python: Python, tmp_path: Path) -> None:
+@pytest.fixture
+def rides_as_csv(tmp_path: Path) -> None:
+    """The file `rides.csv`, in the folder in which programs run."""
     (tmp_path / "rides.csv").write_text("station,leaves,km\nnorth,2024-05-01T08:05:00Z,3\n")
+
+
+@pytest.mark.usefixtures("rides_as_csv")
+def test_a_question_with_windows_is_answered(python: Python, tmp_path: Path) -> None:
     (tmp_path / "hours.sql").write_text(
         "SELECT station, window_start, SUM(km) AS km FROM TUMBLE(TABLE rides, DESCRIPTOR(leaves), INTERVAL '1' HOUR)"
         " GROUP BY station, window_start, window_end"
     )
     assert "north    2024-05-01 08:00:00  3" in python.command("query", "hours.sql", "--input", "rides")
+
+
+@pytest.mark.usefixtures("rides_as_csv")
+def test_a_question_in_plain_sql_is_answered_unless_spark_is_to_answer_it(python: Python, tmp_path: Path) -> None:
     (tmp_path / "plain.sql").write_text("SELECT station, COUNT(*) AS n FROM rides GROUP BY station")
     assert "north    1" in python.command("query", "plain.sql", "--input", "rides")
-    assert TO_INSTALL in python.command("query", "plain.sql", "--input", "rides", "--spark", code=3)
+    assert NEEDS_PYSPARK in python.command("query", "plain.sql", "--input", "rides", "--spark", code=3)
 
 
 def test_a_package_is_made_and_checked(python: Python) -> None:
@@ -245,18 +265,19 @@ def test_a_package_is_made_and_checked(python: Python) -> None:
     assert "opened 7 modules in an empty folder" in checked
 
 
-def test_a_query_in_sql_over_files_runs(python: Python, tmp_path: Path) -> None:
+def test_a_question_of_a_file_of_json_is_answered_unless_spark_is_to_answer_it(python: Python, tmp_path: Path) -> None:
     (tmp_path / "rides.json").write_text(RIDES, encoding="utf-8")
     (tmp_path / "hours.sql").write_text(HOURS, encoding="utf-8")
     assert "north    2024-05-01 08:00:00  4.5     2" in python.command("query", "hours.sql", "--input", "rides.json")
-    assert TO_INSTALL in python.command("query", "hours.sql", "--input", "rides.json", "--spark", code=3)
+    assert NEEDS_PYSPARK in python.command("query", "hours.sql", "--input", "rides.json", "--spark", code=3)
 
 
 def test_a_command_that_needs_spark_says_what_to_install(python: Python) -> None:
-    assert TO_INSTALL in python.command("state", "checkpoint", code=3)
+    assert NEEDS_PYSPARK in python.command("state", "checkpoint", code=3)
 
 
-def test_check_pickles_as_queries_in_processes_of_this_machine_do(python: Python) -> None:
+def test_modules_are_checked_to_be_pickled_without_pyspark(python: Python) -> None:
+    """The check of pickling finds the lock that cannot be pickled, and loads no package of Spark."""
     printed = python.program(
         """
         import pickle

@@ -14,8 +14,13 @@ from demo.run import Choice
 from tests.demo import truth
 
 DAYS: Final = 2
+"""The days of flights that are asked about."""
+
 Question = Callable[[pd.DataFrame], pd.DataFrame]
+"""Answers a question of the demo from flights, in plain pandas; it has the name of the question."""
+
 TRUTH: Final[list[Question]] = [truth.airborne, truth.delays, truth.cascades]
+
 TIME: Final = "timestamp[us, tz=UTC]"
 TYPES: Final = {
     "airborne": {"origin": "string", "start": TIME, "end": TIME, "planes": "int64", "miles": "double"},
@@ -25,10 +30,16 @@ TYPES: Final = {
     },
     "cascades": {"tailnum": "string", "first": "int64", "second": "int64", "arrival": TIME, "departure": TIME},
 }
+"""The columns of each answer."""
 
 
 def assert_right(question: Question, folder: Path) -> None:
-    """Compare a file with the answer of plain pandas: its rows, their order, and the types of its columns."""
+    """Check that the demo's file has the answer of plain pandas: its rows, their order, and the types of its columns.
+
+    Args:
+        question: The question, as plain pandas answers it.
+        folder: The folder of the demo's files.
+    """
     name = question.__name__
     expected = question(Choice(days=DAYS).flights()).sort_values(ORDER[name], ignore_index=True)
     file = folder / f"{name}.parquet"

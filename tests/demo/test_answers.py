@@ -29,6 +29,7 @@ class CutShort(Run):
     """A run whose JVM is gone after the first micro-batch."""
 
     def start(self, spark: SparkSession) -> StreamingQuery:
+        """Run one micro-batch, and fail as if the JVM had died."""
         query = super().start(spark)
         while not self.batches_done() and not query.awaitTermination(0.1):  # type: ignore[arg-type]  # of any length
             continue
@@ -42,25 +43,29 @@ def answers(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pa
     folder = tmp_path_factory.mktemp("demo")
     tallies: list[Tally] = []
 
-    def listening() -> Tally:
+    def new_tally() -> Tally:
         tallies.append(Tally())
         return tallies[-1]
 
     command = ["--days", str(DAYS), "--emit", "speculative", "--folder", str(folder)]
     with pytest.MonkeyPatch.context() as patch, pytest.MonkeyPatch.context() as cut:
+        # The demo's session is that of the tests, which goes on after it.
         patch.setattr(on_spark, "local_session", lambda name, log: spark)
         patch.setattr(on_spark, "stop_session", lambda session: session.streams.removeListener(tallies[-1]))
-        patch.setattr(on_spark, "Tally", listening)
+        patch.setattr(on_spark, "Tally", new_tally)
+
         cut.setattr(program, "Run", CutShort)
         output, complaint, code = printed(command)
         assert (code, complaint) == (1, "Spark's JVM has died; the same command goes on from here\n")
         assert "writing the flights as a stream" in output
         assert (folder / "run").is_dir()
+
         cut.undo()
         output, complaint, code = printed(command)
     assert (code, complaint) == (0, "")
     assert "going on with the run that was cut short" in output
     assert "no key has state left" in output
+    # The last line of each question: all of its micro-batches are done.
     complete = re.findall(r"^ +\d+ s  (\w+) +(\d+)/\2  [\d,]+ in, 0 late, [\d,]+ out\b", output, re.MULTILINE)
     assert sorted(name for name, _ in complete) == sorted(QUESTIONS)
     return folder
@@ -75,5 +80,7 @@ def printed(command: list[str]) -> tuple[str, str, int]:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("question", TRUTH)
-def test_the_answers_are_what_plain_pandas_says(answers: Path, question: Question) -> None:
+def test_early_results_folded_after_a_run_that_was_cut_short_are_what_plain_pandas_says(
+    answers: Path, question: Question
+) -> None:
     assert_right(question, answers)

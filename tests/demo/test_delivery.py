@@ -4,20 +4,19 @@ import pandas as pd
 
 from demo.delivery import deliver
 
-COLUMNS = [
-    *["id", "origin", "carrier", "tailnum", "distance", "dep_delay"],
-    *["departure", "end", "new_end", "change", "delivered"],
-]
+FLIGHT = ["id", "origin", "carrier", "tailnum", "distance", "dep_delay", "departure"]
+COLUMNS = [*FLIGHT, "end", "new_end", "change", "delivered"]
 
 
 def flown(*times: tuple[int, str, str]) -> pd.DataFrame:
-    """Make flights of (id, departure, arrival) on one day."""
+    """Return flights on one day, each made from its id, departure and arrival."""
     ids, departures, arrivals = zip(*times, strict=True)
     rows = pd.DataFrame({"id": ids, "origin": "JFK", "carrier": "AA", "tailnum": "N1", "distance": 80.0})
     return rows.assign(dep_delay=-1.0, departure=_on_the_day(departures), arrival=_on_the_day(arrivals))
 
 
 def _on_the_day(times: tuple[str, ...]) -> pd.Series:
+    """Return times of the day, such as `08:10`, as timestamps."""
     return pd.Series([pd.Timestamp(f"2013-01-01T{time}Z") for time in times])
 
 
@@ -29,18 +28,24 @@ def timeline(rows: pd.DataFrame) -> list[str]:
 
 
 def broken_promises(rows: pd.DataFrame) -> pd.DataFrame:
-    """Give the rows delivered after a punctuation that promised they would not come."""
+    """Return the rows that were delivered after a punctuation, or after the end, which promised that none would come.
+
+    A row breaks the promise if its sync time is before the last punctuation: a departure, or the new end of a revision.
+    """
     sync = rows["new_end"].fillna(rows["departure"])
     promised = rows["departure"].where(rows["change"] == "punctuate").ffill()
-    closed = (rows["change"] == "close").cumsum().shift(fill_value=0) > 0
-    return rows[(sync < promised) | closed]
+    is_after_close = (rows["change"] == "close").cumsum().shift(fill_value=0) > 0
+    return rows[(sync < promised) | is_after_close]
 
 
-# departure     08:00              09:20 (revise at arrival)
-# flight 1      |------------------|          1 * 7919 mod 600 = 119 s
-# flight 2         |------|                   2 * 7919 mod 600 = 238 s
-#               08:10     08:28
 def test_a_flight_is_inserted_at_departure_and_revised_at_arrival() -> None:
+    """Each row comes with a delay that follows from the id of its flight, a punctuation at each quarter of an hour.
+
+    08:00              09:20
+    |------------------|       flight 1, delayed by 1 * 7919 mod 600 = 119 s
+       |------|                flight 2, delayed by 2 * 7919 mod 600 = 238 s
+       08:10  08:28
+    """
     rows = deliver(flown((1, "08:00", "09:20"), (2, "08:10", "08:28")))
     assert timeline(rows) == [
         "08:01:59 insert 1",
@@ -58,13 +63,16 @@ def test_a_flight_is_inserted_at_departure_and_revised_at_arrival() -> None:
 
 def test_a_revision_carries_the_payload_and_the_old_lifetime() -> None:
     rows = deliver(flown((1, "08:00", "08:20")))
-    payload = (1, "JFK", "AA", "N1", 80.0, -1.0, pd.Timestamp("2013-01-01T08:00Z"))
     assert rows.columns.tolist() == COLUMNS
-    assert tuple(rows[COLUMNS[:7]].iloc[0]) == tuple(rows[COLUMNS[:7]].iloc[2]) == payload
     assert rows["change"].tolist() == ["insert", "punctuate", "revise", "close"]
+    insertion = rows.iloc[0]
+    revision = rows.iloc[2]
+    departure = pd.Timestamp("2013-01-01T08:00Z")
+    assert insertion[FLIGHT].tolist() == [1, "JFK", "AA", "N1", 80.0, -1.0, departure]
+    assert revision[FLIGHT].tolist() == insertion[FLIGHT].tolist()
     assert rows["end"].isna().all()
     assert rows["new_end"].isna().tolist() == [True, True, False, True]
-    assert rows["new_end"][2] == pd.Timestamp("2013-01-01T08:20Z")
+    assert revision["new_end"] == pd.Timestamp("2013-01-01T08:20Z")
 
 
 def test_no_row_of_the_year_is_behind_a_punctuation(year: pd.DataFrame) -> None:
@@ -80,12 +88,15 @@ def test_no_row_of_the_year_is_behind_a_punctuation(year: pd.DataFrame) -> None:
 
 def test_punctuations_rise_by_a_quarter_of_an_hour_without_a_gap(january: pd.DataFrame) -> None:
     rows = deliver(january)
-    at = rows.loc[rows["change"] == "punctuate", "departure"]
-    assert at.diff().dropna().unique().tolist() == [pd.Timedelta("15 minutes")]
-    assert (rows.loc[at.index, "delivered"] - at).unique().tolist() == [pd.Timedelta("10 minutes")]
+    punctuations = rows[rows["change"] == "punctuate"]
+    steps = punctuations["departure"].diff().dropna()
+    assert steps.unique().tolist() == [pd.Timedelta("15 minutes")]
+    delays = punctuations["delivered"] - punctuations["departure"]
+    assert delays.unique().tolist() == [pd.Timedelta("10 minutes")]
 
 
-def test_the_stream_is_out_of_order(january: pd.DataFrame) -> None:
+def test_more_than_two_of_five_insertions_come_after_a_later_departure(january: pd.DataFrame) -> None:
     rows = deliver(january)
     departures = rows.loc[rows["change"] == "insert", "departure"]
-    assert (departures.diff() < pd.Timedelta(0)).mean() > 0.4
+    is_out_of_order = departures.diff() < pd.Timedelta(0)
+    assert is_out_of_order.mean() > 0.4

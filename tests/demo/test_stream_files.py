@@ -43,21 +43,25 @@ def test_the_stream_is_closed_by_the_last_row_of_the_last_file_only(days: list[P
 
 def test_times_are_utc_microseconds_and_unknowns_are_nulls(days: list[Path]) -> None:
     table = pq.read_table(days[0])
-    marks = sum(change == "punctuate" for change in table["change"].to_pylist())
     assert table.schema.equals(SCHEMA, check_metadata=True)
     assert table.schema.field("departure").type == pa.timestamp("us", "UTC")
     assert table["end"].null_count == len(table)
-    assert table["id"].null_count == table["distance"].null_count == table["tailnum"].null_count == marks > 0
+
+    punctuations = table["change"].to_pylist().count("punctuate")  # which are of no flight
+    assert punctuations > 0
+    for column in ("id", "distance", "tailnum"):
+        assert table[column].null_count == punctuations, column
 
 
 def test_writing_again_gives_the_same_bytes_names_and_times(
     days: list[Path], january: pd.DataFrame, tmp_path: Path
 ) -> None:
     again = write_stream(january, tmp_path / "again")
-    assert [_print_of(day) for day in again] == [_print_of(day) for day in days]
+    assert [_as_written(day) for day in again] == [_as_written(day) for day in days]
 
 
-def _print_of(path: Path) -> tuple[str, float, bytes]:
+def _as_written(path: Path) -> tuple[str, float, bytes]:
+    """Return the name of a file, when it was modified, and its bytes."""
     return path.name, path.stat().st_mtime, path.read_bytes()
 
 
@@ -65,11 +69,12 @@ def test_an_earlier_stream_is_replaced_and_nothing_else_is_left(
     days: list[Path], january: pd.DataFrame, tmp_path: Path
 ) -> None:
     folder = tmp_path / "stream"
-    hours = write_stream(january, folder, "6 hours")
+    earlier = write_stream(january, folder, "6 hours")
     (tmp_path / ".stream.partial").mkdir()
     (tmp_path / ".stream.partial" / "left-by-a-kill.parquet").touch()
     again = write_stream(january, folder, "1 day")
-    assert len(hours) > len(again) == len(days)
+    assert len(earlier) > len(again)
+    assert len(again) == len(days)
     assert sorted(folder.iterdir()) == again
     assert list(tmp_path.iterdir()) == [folder]
 
@@ -78,11 +83,11 @@ def test_a_failure_halfway_leaves_the_earlier_stream(
     january: pd.DataFrame, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     folder = tmp_path / "stream"
-    before = [_print_of(day) for day in write_stream(january, folder)]
+    earlier = [_as_written(day) for day in write_stream(january, folder)]
     monkeypatch.setattr("demo.delivery.os.utime", _disk_is_full)  # after the first file
     with pytest.raises(OSError, match="disk is full"):
         write_stream(january, folder, "6 hours")
-    assert [_print_of(day) for day in sorted(folder.iterdir())] == before
+    assert [_as_written(day) for day in sorted(folder.iterdir())] == earlier
 
 
 def _disk_is_full(*_: object) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import linecache
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -21,6 +21,7 @@ Notebook: TypeAlias = dict[str, Any]
 
 
 def read(path: Path) -> Notebook:
+    """Return a notebook, from its file."""
     notebook: Notebook = json.loads(path.read_text(encoding="utf-8"))
     return notebook
 
@@ -28,7 +29,7 @@ def read(path: Path) -> Notebook:
 def file_of(notebook: Notebook, outputs: list[Output]) -> str:
     """Return the file of a notebook: with these outputs, and nothing that depends on who ran it, or when."""
     outputs_left = iter(outputs)
-    cells = [_cell(number, cell, outputs_left) for number, cell in enumerate(notebook["cells"], 1)]
+    cells = [_cell(number, cell, outputs_left) for number, cell in enumerate(notebook["cells"], start=1)]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
     whole = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
@@ -62,19 +63,22 @@ def _run_cell(source: str, name: str, namespace: dict[str, Any]) -> Output:
         if isinstance(last, ast.Expr):
             value = eval(compile(ast.Expression(last.value), name, "eval", dont_inherit=True), namespace)
     shown = {} if value is None else {kind: _form(value, method) for kind, method in SHOWN.items()}
-    return _without_nothing({"print": printed.getvalue(), **shown})
+    return _without_empty({"print": printed.getvalue(), **shown})
 
 
 def _form(value: object, method: str) -> str:
-    call: Callable[[], str] = getattr(value, method, str)
-    return call()
+    """Return a form of a value, by the method that makes it; empty if the value has no such method."""
+    make: Callable[[], str] = getattr(value, method, str)  # str() is empty
+    return make()
 
 
-def _without_nothing(output: Mapping[str, str]) -> Output:
+def _without_empty(output: Mapping[str, str]) -> Output:
+    """Return an output without the forms that have no text."""
     return {kind: text for kind, text in output.items() if text}
 
 
 def _output(cell: Mapping[str, Any]) -> Output:
+    """Return what a cell in the file of a notebook printed, and the forms of its value."""
     printed = ""
     shown = dict[str, str]()
     for output in cell["outputs"]:
@@ -84,10 +88,10 @@ def _output(cell: Mapping[str, Any]) -> Output:
             printed += "".join(output["text"])
         else:
             shown = {kind: "".join(text) for kind, text in output["data"].items()}
-    return _without_nothing({"print": printed, **shown})
+    return _without_empty({"print": printed, **shown})
 
 
-def _cell(number: int, cell: Mapping[str, Any], outputs: Any) -> dict[str, Any]:
+def _cell(number: int, cell: Mapping[str, Any], outputs: Iterator[Output]) -> dict[str, Any]:
     """Return a cell as the file of a notebook has it; a cell of code takes the next of the outputs."""
     cell_data = {
         "cell_type": cell["cell_type"],
@@ -109,4 +113,5 @@ def _cell(number: int, cell: Mapping[str, Any], outputs: Any) -> dict[str, Any]:
 
 
 def _lines(text: str | list[str]) -> list[str]:
+    """Return a text, or pieces of one, as lines with their ends: so the file of a notebook has texts."""
     return "".join(text).splitlines(keepends=True)

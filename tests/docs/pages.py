@@ -14,7 +14,7 @@ from release.distributions import distributions
 ROOT: Final = Path(__file__).parents[2]
 DOCS: Final = ROOT / "docs"
 REFERENCE: Final = DOCS / "reference"
-READMES: Final = (ROOT / "README.md", *(each.folder / "README.md" for each in distributions().values()))
+READMES: Final = (ROOT / "README.md", *(distribution.folder / "README.md" for distribution in distributions().values()))
 NOTEBOOKS: Final = tuple(sorted((ROOT / "notebooks").glob("*.ipynb")))
 PAGES: Final = (*READMES, *sorted(DOCS.rglob("*.md")), *NOTEBOOKS)
 """What readers get, and what these tests hold to its word."""
@@ -66,12 +66,19 @@ class Block:
 
     @property
     def is_not_run(self) -> bool:
+        """True if the block is only compiled, or passed over, for a reason that stands in its info string."""
         return self.options.startswith("no-run")
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading: its level from 1 to 6, its text without back-ticks, and what stands below it up to the next."""
+    """A heading of a page.
+
+    Attributes:
+        level: Its level, from 1 to 6.
+        text: Its text without back-ticks.
+        section: What stands below it, up to the next heading.
+    """
 
     level: int
     text: str
@@ -85,6 +92,7 @@ class Heading:
 
 
 def name_of(page: Path) -> str:
+    """Return the path of a page from the root of the repository."""
     return page.relative_to(ROOT).as_posix()
 
 
@@ -118,7 +126,8 @@ def headings(page: Path) -> list[Heading]:
 
 def entries(page: Path) -> list[ApiEntry]:
     """Return the names and commands whose docstrings a page of the reference shows."""
-    return [entry for line in text_of(page).splitlines() if (entry := entry_of(line)) is not None]
+    lines = text_of(page).splitlines()
+    return [entry for entry in map(entry_of, lines) if entry is not None]
 
 
 def links(page: Path) -> list[str]:
@@ -131,7 +140,7 @@ def links(page: Path) -> list[str]:
 
 
 def _parts(page: Path) -> Iterator[str | Block]:
-    """Yield the lines outside of fences, and the blocks."""
+    """Yield the lines outside of fences, and each block where it ends; fences of fewer ticks are text of it."""
     block: Block | None = None
     opening_ticks = ""
     comment = ""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-RIDES = """
+QUERY = """
     import pandas as pd
 
     import muntin_stats as stats
@@ -21,6 +21,7 @@ RIDES = """
     windows = events(rides, key="station", at="leaves").window(tumbling("1 hour"))
     query = windows.aggregate(km=stats.average("km"))
 """
+"""A cell with a query; the names of stations look like elements of HTML."""
 
 STREAM = """
     from muntin_engine import spark_session
@@ -33,6 +34,7 @@ STREAM = """
     running = windows.aggregate(km=stats.average("km")).write(results="results", checkpoint="checkpoint")
     running.processAllAvailable()
 """
+"""A cell that runs the query on a stream."""
 
 
 def shown_by_jupyter(folder: Path, *cells: str) -> list[Mapping[str, str]]:
@@ -52,6 +54,7 @@ def shown_by_jupyter(folder: Path, *cells: str) -> list[Mapping[str, str]]:
 
 
 def _forms(outputs: Sequence[Mapping[str, Any]]) -> Mapping[str, str]:
+    """Return the forms of a cell's value by their kinds, such as `text/html`."""
     forms: dict[str, str] = {}
     for output in outputs:
         if output["output_type"] == "execute_result":
@@ -61,7 +64,7 @@ def _forms(outputs: Sequence[Mapping[str, Any]]) -> Mapping[str, str]:
 
 def test_a_query_its_results_and_a_module_show_themselves(tmp_path: Path) -> None:
     _, query, results, call, function = shown_by_jupyter(
-        tmp_path, RIDES, "query", "query.results()", 'stats.average("km")', "stats.average"
+        tmp_path, QUERY, "query", "query.results()", 'stats.average("km")', "stats.average"
     )
 
     html = query["text/html"]
@@ -84,7 +87,7 @@ def test_a_query_its_results_and_a_module_show_themselves(tmp_path: Path) -> Non
 @pytest.mark.nightly
 def test_a_running_query_shows_its_micro_batches(tmp_path: Path) -> None:
     _, _, running, listed, _ = shown_by_jupyter(
-        tmp_path, RIDES, STREAM, "running", "from muntin_engine import queries\n\nqueries(spark)[0]", "running.stop()"
+        tmp_path, QUERY, STREAM, "running", "from muntin_engine import queries\n\nqueries(spark)[0]", "running.stop()"
     )
 
     html = running["text/html"]

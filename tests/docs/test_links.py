@@ -19,10 +19,11 @@ EVERY_PAGE = (
 LINKS: list[tuple[Path, str]] = []
 for linking_page in EVERY_PAGE:
     LINKS += [(linking_page, link) for link in links(linking_page)]
-RELATIVE = [(page, link) for page, link in LINKS if "://" not in link]
+RELATIVE_LINKS = [(page, link) for page, link in LINKS if "://" not in link]
 
 
 def target_of(page: Path, link: str) -> tuple[Path, str]:
+    """Return the file and the anchor that a relative link of a page leads to; the anchor is empty without `#`."""
     path, _, anchor = link.partition("#")
     return (page.parent / path).resolve() if path else page, anchor
 
@@ -48,19 +49,24 @@ def is_member(page: Path, anchor: str) -> bool:
 
 
 def test_no_relative_link_is_dead() -> None:
-    assert len(RELATIVE) > 100
-    assert [f"{name_of(page)}: {link}" for page, link in RELATIVE if not target_of(page, link)[0].exists()] == []
+    dead_links: list[str] = []
+    for page, link in RELATIVE_LINKS:
+        file, _ = target_of(page, link)
+        if not file.exists():
+            dead_links.append(f"{name_of(page)}: {link}")
+    assert len(RELATIVE_LINKS) > 100
+    assert dead_links == []
 
 
 def test_no_anchor_is_dead() -> None:
-    targets = [(page, link, *target_of(page, link)) for page, link in RELATIVE if "#" in link]
-    dead = [
-        f"{name_of(page)}: {link}"
-        for page, link, path, anchor in targets
-        if anchor not in anchors(path) and not is_member(path, anchor)
-    ]
-    assert targets
-    assert dead == []
+    links_with_anchors = [(page, link) for page, link in RELATIVE_LINKS if "#" in link]
+    dead_links: list[str] = []
+    for page, link in links_with_anchors:
+        target, anchor = target_of(page, link)
+        if anchor not in anchors(target) and not is_member(target, anchor):
+            dead_links.append(f"{name_of(page)}: {link}")
+    assert links_with_anchors
+    assert dead_links == []
 
 
 def test_headings_of_a_page_have_distinct_anchors() -> None:
@@ -71,8 +77,9 @@ def test_headings_of_a_page_have_distinct_anchors() -> None:
 
 def test_no_heading_has_the_anchor_of_a_name() -> None:
     for page in PAGES:
-        of_names = {entry.anchor for entry in entries(page) if not entry.is_command}
-        assert [heading.text for heading in headings(page) if heading.anchor in of_names] == [], name_of(page)
+        anchors_of_names = {entry.anchor for entry in entries(page) if not entry.is_command}
+        for heading in headings(page):
+            assert heading.anchor not in anchors_of_names, f"{name_of(page)}: {heading.text}"
 
 
 def test_every_page_is_reachable_from_the_readme() -> None:
@@ -80,15 +87,21 @@ def test_every_page_is_reachable_from_the_readme() -> None:
     pending = [ROOT / "README.md"]
     while pending:
         page = pending.pop()
-        if page not in reached and page.suffix == ".md":
-            reached.add(page)
-            pending += [target_of(page, link)[0] for link in links(page) if "://" not in link]
-    assert [name_of(page) for page in DOCS.rglob("*.md") if page not in reached] == []
+        if page in reached or page.suffix != ".md":
+            continue
+        reached.add(page)
+        for link in links(page):
+            if "://" not in link:
+                file, _ = target_of(page, link)
+                pending.append(file)
+    for page in DOCS.rglob("*.md"):
+        assert page in reached, name_of(page)
 
 
 def test_a_page_has_one_title_and_skips_no_level() -> None:
     for page in PAGES:
         levels = [heading.level for heading in headings(page)]
-        assert levels[:1] == [1], name_of(page)
+        assert levels[0] == 1, name_of(page)
         assert levels.count(1) == 1, name_of(page)
-        assert all(after <= before + 1 for before, after in pairwise(levels)), name_of(page)
+        for level, next_level in pairwise(levels):
+            assert next_level <= level + 1, name_of(page)

@@ -11,7 +11,7 @@ from tests.docs.pages import NOTEBOOKS, name_of
 from tests.docs.runner import needs_spark, open_page
 
 
-def test_there_are_four() -> None:
+def test_the_notebooks_are_these_four() -> None:
     assert [path.stem for path in NOTEBOOKS] == ["first-module", "first-query", "join", "late-data"]
 
 
@@ -19,9 +19,9 @@ def test_there_are_four() -> None:
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
 def test_the_cells_of_a_notebook_give_what_it_shows(path: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     notebook = read(path)
-    spark = request.getfixturevalue("spark") if needs_spark(path) else None
-    with open_page(path, tmp_path, spark) as running:
-        outputs = run(notebook, running.namespace)
+    session = request.getfixturevalue("spark") if needs_spark(path) else None
+    with open_page(path, tmp_path, session) as running_page:
+        outputs = run(notebook, running_page.namespace)
     assert outputs == outputs_in(notebook)
 
 
@@ -33,6 +33,7 @@ def test_a_notebook_has_nothing_of_who_ran_it(path: Path) -> None:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
 def test_a_notebook_has_a_time_line(path: Path) -> None:
-    pictures = [output["image/svg+xml"] for output in outputs_in(read(path)) if "image/svg+xml" in output]
+    outputs = outputs_in(read(path))
+    pictures = [output["image/svg+xml"] for output in outputs if "image/svg+xml" in output]
     assert pictures
     assert all(picture.startswith("<svg") for picture in pictures)

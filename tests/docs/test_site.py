@@ -21,6 +21,7 @@ _NOT_LOADED = re.compile(r"""<link\b[^>]*\brel=["']?(?:canonical|next|prev)\b[^>
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the site, built without a warning."""
     build = tmp_path_factory.mktemp("build")
     write_pages(build)
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--config-file", f"{build}/mkdocs.yml"]
@@ -31,15 +32,16 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_page_is_built(site: Path) -> None:
     for page in DOCS.rglob("*.md"):
-        built = page.relative_to(DOCS).with_suffix(".html").as_posix().replace("README.html", "index.html")
-        assert (site / built).is_file(), built
+        path = page.relative_to(DOCS).with_suffix(".html").as_posix().replace("README.html", "index.html")
+        assert (site / path).is_file(), path
 
 
 def test_a_notebook_is_a_page_with_its_pictures(site: Path) -> None:
     for notebook in NOTEBOOKS:
         page = (site / address_of(name_of(notebook))).with_suffix(".html").read_text(encoding="utf-8")
         pictures = notebook.read_text(encoding="utf-8").count('"image/svg+xml"')
-        assert page.count('src="data:image/svg+xml;base64,') == pictures > 0, notebook.name
+        assert pictures > 0, notebook.name
+        assert page.count('src="data:image/svg+xml;base64,') == pictures, notebook.name
 
 
 def test_a_page_loads_nothing_from_elsewhere(site: Path) -> None:
@@ -48,16 +50,18 @@ def test_a_page_loads_nothing_from_elsewhere(site: Path) -> None:
         text = _NOT_LOADED.sub("", page.read_text(encoding="utf-8"))
         loaded += [(page, match["address"]) for match in _LOADED.finditer(text)]
     assert len(loaded) > 100
-    assert [(page.name, address) for page, address in loaded if re.match(r"(?:https?:)?//", address)] == []
+    for page, address in loaded:
+        assert not re.match(r"(?:https?:)?//", address), page.name
 
 
-def test_a_picture_has_a_text_for_who_cannot_see_it(site: Path) -> None:
+def test_a_picture_has_a_text_for_readers_who_cannot_see_it(site: Path) -> None:
     pictures: list[tuple[str, str]] = []
     for page in site.rglob("*.html"):
         content = _content(page.read_text(encoding="utf-8"))
         pictures += [(page.name, picture) for picture in re.findall(r"<img\b[^>]*>", content)]
     assert len(pictures) > 20
-    assert [(page, picture) for page, picture in pictures if not re.search(r"""\balt=["']?[^"'\s>]""", picture)] == []
+    for page_name, picture in pictures:
+        assert re.search(r"""\balt=["']?[^"'\s>]""", picture), page_name
 
 
 def test_files_outside_of_the_pages_are_shown_too(site: Path) -> None:
@@ -75,8 +79,8 @@ def test_a_signature_has_types_that_lead_to_their_names(site: Path) -> None:
 
 def test_a_query_has_its_outputs_on_its_page_whichever_class_has_them(site: Path) -> None:
     page = (site / "reference/query.html").read_text(encoding="utf-8")
-    shown = set(re.findall(r'id="muntin_engine\.Query\.(\w+)"', page))
-    assert {"as_events", "results", "late_rows", "rejected_rows", "write", "check", "explain", "named"} <= shown
+    members = set(re.findall(r'id="muntin_engine\.Query\.(\w+)"', page))
+    assert {"as_events", "results", "late_rows", "rejected_rows", "write", "check", "explain", "named"} <= members
 
 
 def test_an_example_in_a_docstring_is_a_block_of_code(site: Path) -> None:
@@ -103,14 +107,17 @@ def test_the_numbers_of_our_own_rules_stay_out_of_the_reference(site: Path) -> N
 
 def test_sources_are_not_among_what_the_search_finds(site: Path) -> None:
     index = json.loads((site / "search.json").read_text(encoding="utf-8"))
-    pages = {entry["location"].partition("#")[0] for entry in index["items"]}
-    built = {page.relative_to(DOCS).with_suffix(".html").as_posix() for page in DOCS.rglob("*.md")}
-    assert pages
-    assert {page for page in pages if page.startswith("repository/")} == set()
-    assert {page for page in built if not page.endswith(("README.html", "index.html"))} <= pages
+    searched_pages = {entry["location"].partition("#")[0] for entry in index["items"]}
+    assert searched_pages
+    for page in searched_pages:
+        assert not page.startswith("repository/")
+    for file in DOCS.rglob("*.md"):
+        if file.name not in ("README.md", "index.md"):
+            assert file.relative_to(DOCS).with_suffix(".html").as_posix() in searched_pages
 
 
 def _text(page: Path) -> str:
+    """Return the text of a page, without its elements."""
     return _plain(page.read_text(encoding="utf-8"))
 
 
@@ -120,4 +127,5 @@ def _content(html: str) -> str:
 
 
 def _plain(html: str) -> str:
+    """Return a piece of HTML without its elements."""
     return re.sub(r"<[^>]*>", "", html)

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
 
 def asks_in_sql(page: Path) -> bool:
+    """Return True if a block of a page asks a question in SQL."""
     return any("import sql" in block.text for block in blocks(page) if block.language == "python")
 
 
 def rows_of(table: pa.Table) -> Counter[str]:
+    """Return the rows of a table, in no order, each with how often it is there."""
     return Counter(repr(row) for row in table.to_pylist())
 
 
@@ -30,19 +32,20 @@ def rows_of(table: pa.Table) -> Counter[str]:
 def test_a_text_on_a_page_gives_the_same_rows_in_this_process(
     page: Path, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compared: list[str] = []
+    compared_texts: list[str] = []
 
     def sql_on_both(session: SparkSession, text: str, /, *, modules: Any = (), **tables: Any) -> Query[Any]:
+        """Answer the page on Spark, after comparing the answer with that of this process."""
         on_spark = sql(session, text, modules=modules, **tables)
         if not on_spark.is_stream:
-            frames = {name: df.toArrow() for name, df in tables.items()}
-            here = sql(text, modules=modules, **frames)
-            assert rows_of(here.results()) == rows_of(on_spark.results().toArrow()), text
-            compared.append(text)
+            arrow_tables = {name: frame.toArrow() for name, frame in tables.items()}
+            in_process = sql(text, modules=modules, **arrow_tables)
+            assert rows_of(in_process.results()) == rows_of(on_spark.results().toArrow()), text
+            compared_texts.append(text)
         return on_spark
 
     monkeypatch.setattr(muntin_engine, "sql", sql_on_both)
     with open_page(page, tmp_path, spark) as running_page:
         for _ in running_page.run():
             pass
-    assert compared
+    assert compared_texts

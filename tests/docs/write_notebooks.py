@@ -16,9 +16,9 @@ def main(arguments: list[str]) -> int:
     """Run all notebooks and write their outputs, or with `--check` count those whose outputs differ."""
     differing = 0
     for path in NOTEBOOKS:
-        before = path.read_text(encoding="utf-8")
-        text = file_of(read(path), outputs_in(_ran(before)))
-        if text == before:
+        old_text = path.read_text(encoding="utf-8")
+        text = file_of(read(path), outputs_in(_run_in_jupyter(old_text)))
+        if text == old_text:
             print(f"{name_of(path)}: as it is")
         elif "--check" in arguments:
             differing += 1
@@ -29,7 +29,8 @@ def main(arguments: list[str]) -> int:
     return differing
 
 
-def _ran(text: str) -> Notebook:
+def _run_in_jupyter(text: str) -> Notebook:
+    """Run a notebook, given as the text of its file, in an empty folder."""
     import nbformat  # `make pages` installs them, and the tests, which import this file, need neither
     from nbclient import NotebookClient
 

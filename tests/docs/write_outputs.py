@@ -33,6 +33,7 @@ def main(names: list[str]) -> None:
 
 
 def _write(page: Path, outputs: Iterable[Printed]) -> None:
+    """Write what the blocks of a page printed into the blocks that show it."""
     lines = page.read_text(encoding="utf-8").splitlines()
     shown = [(output.shown, output.text) for output in outputs if output.shown is not None]
     for block, text in reversed(shown):  # from the end, so that the lines above keep their numbers

@@ -36,7 +36,9 @@ app = typer.Typer(
     epilog=_EPILOG,
     invoke_without_command=True,
     add_completion=False,
+    # What is no error of ours keeps the traceback of Python, which issues and debuggers know.
     pretty_exceptions_enable=False,
+    # The help is plain text, so that it need not wait until rich is imported.
     rich_markup_mode=None,
 )
 """The commands, for a program that adds some or runs them itself."""

@@ -121,6 +121,7 @@ def _check_requirements(package: str, extra: str = "") -> Iterator[Sign]:
     from packaging.requirements import Requirement  # of all commands this one alone reads any
 
     for requirement in map(Requirement, requires(package) or ()):
+        # Our own packages have signs of their own.
         if requirement.name in _OURS or not _belongs_to(requirement, extra):
             continue
         if requirement.name == "pyspark" and _is_client_alone():
@@ -144,6 +145,7 @@ def _check_requirement(requirement: Requirement, package: str) -> Sign:
     installed_version = _version(requirement.name)
     if not installed_version:
         return Sign(requirement.name, Health.TROUBLE, f"is not installed, and {package} needs it{remedy}")
+    # Whoever has installed a pre-release wants it.
     if not requirement.specifier.contains(installed_version, prereleases=True):
         text = f"{installed_version}, but {package} needs {requirement.specifier}{remedy}"
         return Sign(requirement.name, Health.TROUBLE, text)
@@ -231,6 +233,7 @@ def _spark() -> str:
 
     spark = local_session("muntin doctor")
     try:
+        # The function does nothing, but Python has to run it in a worker.
         rows = spark.range(1).mapInArrow(lambda batches: batches, "id long").collect()
         return f"{spark.version} runs, and a worker of it answered with {len(rows)} row"
     finally:

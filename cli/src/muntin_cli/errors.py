@@ -41,4 +41,5 @@ def exit_code_of(error: MuntinError) -> ExitCode:
         return error.exit_code
     if isinstance(error, ModuleError | PluginError):
         return ExitCode.FINDINGS
+    # Errors of the SDK and the engine say by their Python base who must act: a `RuntimeError` is about the machine.
     return ExitCode.ENVIRONMENT if isinstance(error, RuntimeError) else ExitCode.USAGE

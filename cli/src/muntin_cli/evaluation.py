@@ -56,6 +56,7 @@ def evaluations_of(module: Module, parameters: Mapping[str, object], catalog: Ca
     for name, window in windows:
         points = _evaluation(module, parameters, window, Evaluation(name, "points"))
         lifetimes = _evaluation(module, parameters, window, Evaluation(name, "lifetimes"))
+        # One line is enough where the kind of events makes no difference.
         if replace(lifetimes, events="points") == points:
             yield replace(points, events="any")
         else:
@@ -133,6 +134,7 @@ def _evaluation(
     try:
         plan = _plan(module, parameters, window, has_ends=evaluation.events == "lifetimes")
     except MuntinError as error:
+        # The lines after the first advise on a query, and there is none here.
         return replace(evaluation, reason=str(error).partition("\n")[0])
     topics = dict(topics_of(plan))
     return replace(evaluation, evaluator=plan.choice.evaluator, reason=plan.choice.reason, row=topics["row"])

@@ -11,7 +11,7 @@ import inspect
 import pkgutil
 import sys
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -157,11 +157,21 @@ def _code_of_package(package: Path) -> _CodeAtPath:
     """Return the code of a package: all of its Python modules but those that only run, and those of tests."""
     root, name = _place_of(package / "__init__.py")
     names = [name]
-    for module in pkgutil.walk_packages([str(package)], f"{name}."):
-        parts = module.name.split(".")
+    for inner_name in _names_in(package, name):
+        parts = inner_name.split(".")
         if "__main__" not in parts and "tests" not in parts:
-            names.append(module.name)
+            names.append(inner_name)
     return _CodeAtPath(root, names)
+
+
+def _names_in(folder: Path, package: str) -> Iterator[str]:
+    """Yield the names of the Python modules in the folder of a package, and of those in its packages; import none."""
+    # `pkgutil.walk_packages` imports a package to look into it, and so finds an installed one of its name, or none.
+    for module in pkgutil.iter_modules([str(folder)]):
+        name = f"{package}.{module.name}"
+        yield name
+        if module.ispkg:
+            yield from _names_in(folder / module.name, name)
 
 
 def _imported_modules(path: Path, code: _CodeAtPath) -> list[type[Module]]:

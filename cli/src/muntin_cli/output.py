@@ -55,7 +55,7 @@ def _report_stream() -> TextIO:
     In a process that ends with the command, file descriptor 1 leads to the standard error from now on.
     """
     out: TextIO = sys.stdout
-    is_replaced = out is not sys.__stdout__
+    is_replaced = out is not sys.__stdout__  # as in a test, or by a program that runs the command itself
     if is_replaced or not _OWNS_PROCESS.get():
         return out
     out.flush()
@@ -103,6 +103,7 @@ def show_table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, is_wide: 
     from rich.text import Text
 
     console = Console(highlight=False, file=_REPORT.get(), width=_WIDE if is_wide else None)
+    # A console knows by itself whether it is a terminal; one that is none gets a width, and no colours.
     if not console.is_terminal:
         width = _WIDE if is_wide else _width_elsewhere()
         console = Console(highlight=False, width=width, color_system=None, file=_REPORT.get())
@@ -119,6 +120,7 @@ def show_table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, is_wide: 
         )
     for row in table_rows:
         table.add_row(*(Text(cell, style=_COLOURS.get(cell, "")) for cell in row))
+    # Rich fills each line up to the width, which a file should not have.
     with console.capture() as captured:
         console.print(table)
     show("\n".join(line.rstrip() for line in captured.get().splitlines()))

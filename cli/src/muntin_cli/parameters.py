@@ -21,6 +21,8 @@ from muntin_cli.errors import UsageError
 M = TypeVar("M", bound=Module | Trigger | WindowSpecification)
 
 _MOST_TRIES: Final = 500
+"""The number of choices of examples that a constructor is tried with: it may be slow, and refuse them all."""
+
 _EXAMPLES: Final[dict[Any, tuple[Any, ...]]] = {
     bool: (True,),
     int: (2, 1, 10, 60),
@@ -29,6 +31,7 @@ _EXAMPLES: Final[dict[Any, tuple[Any, ...]]] = {
     bytes: (b"a",),
     timedelta: (timedelta(hours=1),),
 }
+"""Examples of each type, the likeliest first: constructors refuse numbers that are too small or too large for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +144,10 @@ def example_of(cls: type[M], user_parameters: Mapping[str, object] | None = None
                 return make(cls, parameters), parameters
             except ParameterError:
                 continue
-    return None if required else (make(cls, known_parameters), known_parameters)
+    if required:
+        return None
+    # Nothing is left to choose: the error of the constructor is about the user's own parameters.
+    return make(cls, known_parameters), known_parameters
 
 
 def _choices(examples: Mapping[str, Sequence[object]]) -> Iterator[dict[str, object]]:
@@ -175,6 +181,7 @@ def _examples(annotation: object) -> Iterable[object]:
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return list(annotation)
     if origin is tuple and arguments and Ellipsis not in arguments:
+        # The first tuple has the first example of each of its types, the second one the second ones.
         return list(zip(*map(_examples, arguments), strict=False))
     if isinstance(origin, type) and issubclass(origin, Iterable) and len(arguments) == 1:
         return [[value] for value in _examples(arguments[0])]

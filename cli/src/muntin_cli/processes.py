@@ -14,7 +14,10 @@ from typing import Any
 from muntin_cli.errors import EnvironmentLacksError
 
 _ANSWER = "answer: "
+"""The beginning of the line with an answer. Programs end the line before it: a module may have left it open."""
+
 _PATIENCE = 120.0
+"""The seconds after which a program is given up."""
 
 
 def ask_python(program: Path, question: object, python: str = sys.executable) -> Any:
@@ -30,6 +33,7 @@ def ask_python(program: Path, question: object, python: str = sys.executable) ->
         EnvironmentLacksError: The program does not run, or does not answer.
     """
     with tempfile.TemporaryDirectory() as folder:
+        # With -P the folder of the program is not on its path, so that nothing beside it is imported by accident.
         process = run([python, "-P", str(program)], folder, json.dumps(question))
     answers = [line.removeprefix(_ANSWER) for line in process.stdout.splitlines() if line.startswith(_ANSWER)]
     if process.returncode != 0 or not answers:
@@ -59,6 +63,7 @@ def run(
             command,
             cwd=folder,
             input=text,
+            # Nothing is left behind in the folders of the packages that a program imports.
             env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(environment or {})},
             capture_output=True,
             text=True,

@@ -17,7 +17,10 @@ FORMATS: Final = {".parquet": "parquet", ".json": "json", ".jsonl": "json", ".nd
 """The formats of files, by how their names end."""
 
 _OPTIONS: Final = {"csv": {"header": "true", "inferSchema": "true"}, "json": {"inferTimestamp": "true"}, "parquet": {}}
+"""The options with which Spark finds the types of columns, by format: files of text do not say them."""
+
 _WILDCARDS: Final = frozenset("*?[")
+"""The characters that make a path a pattern."""
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 _POLL: Final = 0.2
+"""The seconds from one look at Spark's tasks to the next."""
 
 
 @contextmanager
 def views_of(spark: SparkSession, tables: Sequence[InputTable], *, is_streaming: bool) -> Iterator[None]:
     """Register the tables as temporary views of the session within the block."""
+    # Within backticks a name may have any characters, with each backtick twice.
     names = ["`" + table.name.replace("`", "``") + "`" for table in tables]
     try:
         for name, table in zip(names, tables, strict=True):

@@ -82,7 +82,7 @@ def new_file(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}\n  name another --output") from error
     finally:
-        if partial.exists():
+        if partial.exists():  # the block has failed, or the file could not get its name
             partial.unlink()
 
 
@@ -97,7 +97,7 @@ def _write_file(rows: pa.Table, path: Path, format_name: str) -> None:
     import duckdb
 
     connection = duckdb.connect()
-    connection.execute("SET TimeZone = 'UTC'")
+    connection.execute("SET TimeZone = 'UTC'")  # else the text of a time would depend on the machine
     connection.register("muntin_rows", rows)
     options = "FORMAT csv, HEADER true" if format_name == "csv" else "FORMAT json"
     # COPY takes its target as a literal, and no parameter.

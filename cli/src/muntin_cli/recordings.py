@@ -65,7 +65,7 @@ def opened(path: Path, files: Sequence[Path], keys: Sequence[str] = ()) -> Recor
         try:
             return recording.with_batches([batch.of_keys(key_tuples) for batch in recording.batches])
         except MuntinError:
-            raise
+            raise  # some errors of ours are a `ValueError` too, and say more than that a text is no key
         except ValueError:
             pass  # a text is no value of its column's type
     expected = ", a comma and one of ".join(columns)
@@ -122,6 +122,7 @@ def modules_in(files: Sequence[Path]) -> list[Any]:
     modules: list[Any] = []
     for file in files:
         modules += filter(_is_of_queries, defined_in(file).values())
+    # Of two modules of a name the first one counts, and False sorts first.
     return sorted(modules, key=lambda module: getattr(module, "__module__", "") != _RUN_FILE)
 
 
@@ -166,7 +167,8 @@ def spelled_value(value: Any) -> str:
 def condition(text: str) -> Callable[[Mapping[str, Any]], bool]:
     """Compile a condition on a row of results, written in Python over its columns, such as `sum_km > 100`.
 
-    A row for which the condition raises a `TypeError` does not meet it: a null cannot be compared with a number.
+    A row for which the condition raises a `TypeError` does not meet it: a null cannot be compared with a number. The
+    function raises a `UsageError` for any other exception, such as that a name is no column.
 
     Raises:
         UsageError: The text is no expression of Python.
@@ -179,11 +181,20 @@ def condition(text: str) -> Callable[[Mapping[str, Any]], bool]:
         ) from error
 
     def meets(row: Mapping[str, Any]) -> bool:
-        """Return True if a row meets the condition."""
+        """Return True if a row meets the condition.
+
+        Raises:
+            UsageError: The condition cannot be evaluated for the row.
+        """
         try:
             return bool(eval(code, {"__builtins__": {}}, dict(row)))  # it is the user's own command
         except TypeError:
             return False
+        except Exception as error:
+            raise UsageError(
+                f"--where {text!r} cannot be evaluated: {error}\n"
+                f"  expected: a condition on the columns {', '.join(row)}"
+            ) from error
 
     return meets
 

@@ -45,6 +45,7 @@ def _shape_of_one_input(offered: Offered) -> str:
         return "trigger"
     if issubclass(offered, WindowSpecification):
         return "row windows" if issubclass(offered, RowWindows) else "window kind"
+    # The names of these bases say enough; the words below tell the modules of the other ones apart.
     if issubclass(offered, ColumnarAggregate):
         return "columnar aggregate"
     if issubclass(offered, RowOperator):

@@ -175,9 +175,14 @@ def _function_of(name: str, cls: type[Module], imports: Imports) -> str:
         signature = f"def {name}(\n{parameter_lines}) -> ModuleCall:"
     docstring = inspect.cleandoc(cls.__doc__ or "")
     lines = [f"    {line}".rstrip() for line in docstring.splitlines()]
-    prefix = "r" if "\\" in docstring else ""
+    prefix = "r" if "\\" in docstring else ""  # the docstring is read from a class, where a backslash stands for itself
     end = "\n    " if len(lines) > 1 else ""
     body = "\n".join(lines).removeprefix("    ")
+    if body.endswith('"') and not end:
+        # Before the three quotes that end the docstring, a fourth one has to be escaped, and backslashes with it.
+        prefix = ""
+        escaped = body[:-1].replace("\\", "\\\\")
+        body = f'{escaped}\\"'
     return f'{signature}\n    {prefix}"""{body}{end}"""'
 
 
@@ -216,11 +221,12 @@ def _parameters_of(cls: type[Module], imports: Imports) -> list[str]:
     parameters: list[str] = []
     for parameter in inspect.signature(cls).parameters.values():
         if parameter.kind is parameter.VAR_POSITIONAL:
-            continue
+            continue  # values by place are the columns of a call
         stars = "**" if parameter.kind is parameter.VAR_KEYWORD else ""
         annotation = _annotation_text(parameter.annotation, cls, imports)
         default = "" if parameter.default is parameter.empty else f" = {_default_text(parameter.default)}"
         parameters.append(f"{stars}{parameter.name}: {annotation}{default}")
+    # A star that ends the parameters by place needs one by name after it.
     has_names = bool(parameters) and not parameters[0].startswith("**")
     return ["*", *parameters] if has_names else parameters
 
@@ -228,6 +234,7 @@ def _parameters_of(cls: type[Module], imports: Imports) -> list[str]:
 def _default_text(default: object) -> str:
     """Return a default as a stub has it: numbers, text, booleans and None as they are, and dots for anything else."""
     if isinstance(default, str) and '"' not in default:
+        # In double quotes, as formatters write it; `repr` prefers single ones.
         return f'"{repr(default)[1:-1]}"'
     is_plain = default is None or type(default) in (bool, int, float, str)
     return repr(default) if is_plain else "..."
@@ -266,6 +273,7 @@ def _import_name(name: str, value: object, cls: type[Module], imports: Imports) 
             imports.add(package, name)
             return
     if value is not None:
+        # A value may be hidden in the module that it names as its home; the class's own module has it in any case.
         home = str(getattr(value, "__module__", ""))
         is_there = getattr(sys.modules.get(home), name, None) is value
         imports.add(home if is_there else cls.__module__, name)

@@ -80,9 +80,10 @@ def _patience() -> float:
     return seconds
 
 
-@cache
+@cache  # a command may ask for a survey several times
 def _load_in_process(plugin: str, distribution: str, path: str, seconds: float) -> Listing:
     """Load a plugin in a process of its own and return its offers, or why it failed."""
+    # A process that the plugin has started may still write into the folder when it is removed.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         answer = Path(folder, "answer")
         output = Path(folder, "output")
@@ -91,7 +92,7 @@ def _load_in_process(plugin: str, distribution: str, path: str, seconds: float) 
                 [sys.executable, "-P", str(_PROCESS), plugin, str(answer)],
                 cwd=folder,
                 env={**os.environ, "PYTHONPATH": path},
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.DEVNULL,  # a plugin that asks something must not wait for the user of the command
                 stdout=log,  # a file: a pipe would stay open as long as a process that the plugin has started
                 stderr=log,
             )

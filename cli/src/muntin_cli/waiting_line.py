@@ -56,7 +56,7 @@ class WaitingLine:
             line = f"muntin: {self._words}, {monotonic() - start:.0f} s"
             # A line that the terminal breaks in two would not be written over.
             width = shutil.get_terminal_size().columns - 1
-            sys.stderr.write(f"\r\x1b[K{line[:width]}")
+            sys.stderr.write(f"\r\x1b[K{line[:width]}")  # back to the start of the line, and erase it
             sys.stderr.flush()
             if self._is_over.wait(_REFRESH_SECONDS):
                 break

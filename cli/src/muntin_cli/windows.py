@@ -57,6 +57,7 @@ def make_windows(name: str, *values: object, **named_values: object) -> WindowSp
     functions = own_windows()
     if name in functions:
         return functions[name](*values, **named_values)
+    # A plugin's kind takes its parameters by name: the signature of its class has the names of those by place.
     arguments = signature_of(kind_named(name)).bind(*values, **named_values).arguments
     return window(name, **arguments)
 

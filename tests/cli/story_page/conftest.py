@@ -19,23 +19,28 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """The browser that is installed, without a window."""
     with running_browser() as browser:
         yield browser
 
 
 @pytest.fixture
 def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
-    """Return a function that opens the page of a story; no page may ask a host for anything, and no script may fail."""
+    """Return a function that opens the page of a story.
+
+    The test fails if a page asks a host for anything, if a script of it fails, or if it writes to the console.
+    """
     faults: list[str] = []
     contexts = []
 
-    def refuse_hosts(request: Any) -> None:
+    def note_hosts(request: Any) -> None:
         if not request.url.startswith(("file:", "data:")):
             faults.append(request.url)
 
     def open_story(
         story: Story, size: tuple[int, int] = DESK, scheme: Literal["light", "dark"] = "light", **options: Any
     ) -> Page:
+        """Open the page in a window of a width and a height, with options for the browser."""
         file = tmp_path / "recording.html"
         file.write_text(page_of(story), encoding="utf-8")
         context = browser.new_context(
@@ -45,7 +50,7 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
         page = context.new_page()
         page.on("console", lambda message: faults.append(message.text))
         page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("request", refuse_hosts)
+        page.on("request", note_hosts)
         page.goto(file.as_uri())
         settle(page)
         return page

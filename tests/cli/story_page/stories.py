@@ -1,11 +1,10 @@
-"""Stories made without an engine: windows of every kind over a small stream, recomputed micro-batch by micro-batch."""
+"""Stories made without an engine: windows over a small stream, recomputed from all events after each micro-batch."""
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from muntin import Axis
@@ -25,19 +24,24 @@ class LiveEvent:
     Attributes:
         start: The start of its lifetime.
         end: The end of its lifetime.
-        values: The values of the row that inserted it.
         rows: The numbers of the rows that inserted and changed it.
     """
 
     start: int
     end: int
-    values: Mapping[str, Any]
     rows: list[int]
 
 
 @dataclass(frozen=True)
 class Extent:
-    """A window: where it is, which events are in it, and which rows set its boundaries."""
+    """A window.
+
+    Attributes:
+        start: Its start.
+        end: Its end.
+        members: The numbers of the rows of the events in it.
+        bounds: The numbers of the rows that set its start and end, unless these are multiples of a number.
+    """
 
     start: int
     end: int
@@ -46,6 +50,7 @@ class Extent:
 
 
 Windows = Callable[[Sequence[LiveEvent]], Iterator[Extent]]
+"""Cuts the windows of the events of one key."""
 
 Place = tuple[Any, str, int, int]
 """The place of a result: the key, the name of the windows, and the start and end of the window."""
@@ -65,7 +70,7 @@ def hopping(size: int, hop: int) -> Windows:
     def windows(events: Sequence[LiveEvent]) -> Iterator[Extent]:
         starts: set[int] = set()
         for event in events:
-            first_start = (event.start - size) // hop * hop + hop
+            first_start = (event.start - size) // hop * hop + hop  # of the earliest window that has the event
             starts.update(range(first_start, event.start + 1, hop))
         for start in sorted(starts):
             inside = [event for event in events if start <= event.start < start + size]
@@ -78,47 +83,46 @@ def hopping(size: int, hop: int) -> Windows:
 def sessions(gap: int) -> Windows:
     """Return the function that cuts sessions."""
 
+    def session_of(events: Sequence[LiveEvent]) -> Extent:
+        first = events[0]
+        last = events[-1]
+        return Extent(first.start, last.start + gap, members=_rows(events), bounds=_rows([first, last]))
+
     def windows(events: Sequence[LiveEvent]) -> Iterator[Extent]:
-        run: list[LiveEvent] = []
+        session: list[LiveEvent] = []
         for event in sorted(events, key=lambda event: event.start):
-            if run and event.start > run[-1].start + gap:
-                yield Extent(run[0].start, run[-1].start + gap, _rows(run), _rows([run[0], run[-1]]))
-                run = []
-            run.append(event)
-        if run:
-            yield Extent(run[0].start, run[-1].start + gap, _rows(run), _rows([run[0], run[-1]]))
+            if session and event.start > session[-1].start + gap:
+                yield session_of(session)
+                session = []
+            session.append(event)
+        if session:
+            yield session_of(session)
 
     return windows
 
 
-def snapshots(events: Sequence[LiveEvent]) -> Iterator[Extent]:
-    """Cut snapshots: a window from each start or end of an event to the next."""
-    edges: set[int] = set()
-    for event in events:
-        edges |= {event.start, event.end}
-    edges.discard(INFINITY)
-    for start, end in itertools.pairwise(sorted(edges)):
-        inside = [event for event in events if event.start < end and event.end > start]
-        if inside:
-            bounds = [event for event in events if {event.start, event.end} & {start, end}]
-            yield Extent(start, end, _rows(inside), _rows(bounds))
-
-
-def counts(size: int) -> Windows:
-    """Return the function that cuts windows of a number of starts."""
-
-    def windows(events: Sequence[LiveEvent]) -> Iterator[Extent]:
-        starts = sorted({event.start for event in events})
-        for first, last in zip(starts, starts[size - 1 :], strict=False):
-            inside = [event for event in events if first <= event.start <= last]
-            yield Extent(first, last + 1, _rows(inside), _rows([inside[0], inside[-1]]))
-
-    return windows
+_NO_VALUES = frozenset({"key", "change", "of", "start", "end", "new_end", "fate", "reason"})
+"""The columns of a row that are no values which modules read."""
 
 
 @dataclass
 class Teller:
-    """Tells a story while rows come, and recomputes what changes."""
+    """Tells a story while rows come, and recomputes what changes.
+
+    Attributes:
+        specifications: The windows of the query, by their names.
+        compute: The values of a result, from the rows of its window.
+        delay: The ticks from the watermark to the newest start.
+        emits_early: True if windows that are still open have results too.
+        axis: The axis.
+        rows: The rows so far.
+        changes: The changes of results so far.
+        batches: The micro-batches so far.
+        events: The events that are not retracted, by key, and by the number of the row that inserted them.
+        live_results: The results that are not retracted, by their places.
+        watermark: The watermark.
+        newest: The largest start of an event so far.
+    """
 
     specifications: Mapping[str, Windows]
     compute: Callable[[Sequence[StoryRow]], Mapping[str, Any]]
@@ -128,7 +132,7 @@ class Teller:
     rows: list[StoryRow] = field(default_factory=list)
     changes: list[StoryChange] = field(default_factory=list)
     batches: list[StoryBatch] = field(default_factory=list)
-    events: dict[Any, dict[int, LiveEvent]] = field(default_factory=dict)  # by key, and by the number of the insertion
+    events: dict[Any, dict[int, LiveEvent]] = field(default_factory=dict)
     live_results: dict[Place, StoryChange] = field(default_factory=dict)
     watermark: int = EARLIEST
     newest: int = EARLIEST
@@ -144,7 +148,7 @@ class Teller:
         number = len(self.batches)
         first_row = len(self.rows)
         for row in rows:
-            self._process(number, dict(row))
+            self._process(number, row)
         batch_rows = self.rows[first_row:]
 
         # Results change because of the rows that move the watermark; without any, because of the last row.
@@ -154,7 +158,7 @@ class Teller:
         last_row = [row.number for row in batch_rows[-1:]]
         self._emit(number, newest_rows or last_row)
 
-        held_by = "gates" if number % 4 == 3 else None
+        held_by = "gates" if number % 4 == 3 else None  # so that the page has some to show
         self.batches.append(
             StoryBatch(
                 number=number, run=run, rows=len(rows), watermark=self.watermark, newest=self.newest, held_by=held_by
@@ -162,7 +166,7 @@ class Teller:
         )
 
     def story(self, title: str, key_names: Sequence[str], plan: str = "") -> Story:
-        """Return the story so far; rows that open windows still wait for say the end of the last of these."""
+        """Return the story so far. A row in windows that are still open says for which watermark they wait."""
         open_until: dict[int, int] = {}
         for events in self.events.values():
             for windows in self.specifications.values():
@@ -170,13 +174,7 @@ class Teller:
                     if extent.end > self.watermark:
                         open_until.update(dict.fromkeys(extent.members, extent.end))
 
-        rows: list[StoryRow] = []
-        for row in self.rows:
-            if row.number not in open_until:
-                rows.append(row)
-                continue
-            columns = {name: getattr(row, name) for name in row.__slots__}
-            rows.append(StoryRow(**(columns | {"waits_for": open_until[row.number]})))
+        rows = [replace(row, waits_for=open_until.get(row.number)) for row in self.rows]
         return Story(
             title=title,
             plan=plan,
@@ -187,7 +185,7 @@ class Teller:
             changes=self.changes,
         )
 
-    def _process(self, batch: int, row: dict[str, Any]) -> None:
+    def _process(self, batch: int, row: Mapping[str, Any]) -> None:
         """Add a row, and insert or change its event.
 
         Args:
@@ -196,47 +194,61 @@ class Teller:
                 for a row that does not count its fate and the reason; all else is a value.
         """
         number = len(self.rows)
-        key = row.pop("key")
-        change = row.pop("change", "insert")
-        of = row.pop("of", None)
-        start = row.pop("start", None)
-        end = row.pop("end", None)
-        new_end = row.pop("new_end", None)
-        fate = Fate(row.pop("fate", "counted"))
-        reason = row.pop("reason", "")
-        parts = {name: row.pop(name) for name in ("input", "source") if name in row}
-        if fate is Fate.COUNTED and start is not None and start < self.watermark and of is None:
-            fate = Fate.LATE
-            reason = f"it starts {self.axis.spell_length(self.watermark - start)} before the watermark"
-        event = None
-        events = self.events.setdefault(key, {})
-        if fate is Fate.COUNTED and of is not None:
-            event = of
-            live_event = events[of]
-            live_event.end = new_end if new_end is not None else live_event.start
-            live_event.rows.append(number)
-            if live_event.end <= live_event.start:
-                del events[of]
-        elif fate is Fate.COUNTED and change == "insert" and start is not None:
-            event = number
-            events[number] = LiveEvent(start, start + 1 if end is None else end, row, [number])
-            self.newest = max(self.newest, start)
+        fate, reason = self._fate_of(row)
+        event = self._change_event(number, row) if fate is Fate.COUNTED else None
         self.rows.append(
             StoryRow(
                 number=number,
                 batch=batch,
-                key=key,
-                change=change,
-                start=start,
-                end=end,
-                new_end=new_end,
-                values=row,
+                key=row["key"],
+                change=row.get("change", "insert"),
+                start=row.get("start"),
+                end=row.get("end"),
+                new_end=row.get("new_end"),
+                values={name: value for name, value in row.items() if name not in _NO_VALUES},
                 fate=fate,
                 reason=reason,
                 event=event,
-                **parts,
             )
         )
+
+    def _fate_of(self, row: Mapping[str, Any]) -> tuple[Fate, str]:
+        """Return the fate of a row and the reason: as the row says, unless it counts and inserts an event too late."""
+        fate = Fate(row.get("fate", "counted"))
+        start = row.get("start")
+        inserts = "of" not in row
+        if fate is Fate.COUNTED and inserts and start is not None and start < self.watermark:
+            lateness = self.axis.spell_length(self.watermark - start)
+            return Fate.LATE, f"it starts {lateness} before the watermark"
+        return fate, row.get("reason", "")
+
+    def _change_event(self, number: int, row: Mapping[str, Any]) -> int | None:
+        """Insert or change the event of a row that counts.
+
+        Args:
+            number: The number of the row.
+            row: The row.
+
+        Returns:
+            The number of the row that inserted the event; None if the row is about no event.
+        """
+        events = self.events.setdefault(row["key"], {})
+        if "of" in row:
+            insertion: int = row["of"]
+            event = events[insertion]
+            event.end = row["new_end"]
+            event.rows.append(number)
+            if event.end <= event.start:
+                del events[insertion]
+            return insertion
+
+        if row.get("change", "insert") != "insert":
+            return None  # punctuation
+        start: int = row["start"]
+        end: int = row.get("end", start + 1)
+        events[number] = LiveEvent(start=start, end=end, rows=[number])
+        self.newest = max(self.newest, start)
+        return number
 
     def _emit(self, batch: int, trigger: Sequence[int]) -> None:
         """Emit the changes of a micro-batch: retract and insert results until they are those of the windows."""
@@ -251,6 +263,7 @@ class Teller:
             if place not in windows_to_emit:
                 self._retract(batch, place, trigger)
 
+        # A window gets a new result if its values are others now, or if its early result has become final.
         for place, extent in windows_to_emit.items():
             is_early = extent.end > self.watermark
             values = self.compute([self.rows[number] for number in extent.members])
@@ -307,7 +320,7 @@ class Teller:
 
 
 def delays(rows: Sequence[StoryRow]) -> Mapping[str, Any]:
-    """The number of flights and their mean delay."""
+    """Return the number of flights and their mean delay; rows that change a flight have no delay."""
     minutes = [row.values["delay"] for row in rows if "delay" in row.values]
     return {"flights": len(minutes), "mean_delay": round(sum(minutes) / len(minutes), 2)}
 
@@ -315,91 +328,104 @@ def delays(rows: Sequence[StoryRow]) -> Mapping[str, Any]:
 WRONG = 4711.0
 """The delay of the one flight whose row is wrong."""
 
+_BATCHES = 16
+_BATCH_LENGTH = 20 * MINUTE
+
 
 def flights(emits_early: bool = False) -> Story:
-    """An afternoon at three airports: flights that have landed and not, cancelled ones, and bad rows."""
+    """An afternoon at three airports: flights that have landed and not, cancelled ones, and bad rows.
+
+    Each micro-batch has the flights of twenty minutes. The rows of other kinds come in fixed micro-batches, so that the
+    page has each kind of row to show, and the query starts again before the micro-batch 10.
+    """
     draw = random.Random(29)
     specifications = {"hopping": hopping(HOUR, 30 * MINUTE), "session": sessions(25 * MINUTE)}
-    teller = Teller(specifications, delays, 20 * MINUTE, emits_early)
-    open_flights: list[tuple[int, str, int]] = []
-    for batch in range(16):
-        rows: list[dict[str, Any]] = []
-        now = NOON + batch * 20 * MINUTE
-        for airport in ("EWR", "JFK", "LGA"):
-            for _ in range(draw.choice((1, 2, 2, 3))):
-                start = now + draw.randrange(20) * MINUTE
-                is_open = draw.random() < 0.3
-                delay = float(draw.randrange(-5, 60))
-                if airport == "JFK" and batch == 7 and not any(row["delay"] == WRONG for row in rows if "delay" in row):
-                    delay = WRONG
-                    is_open = False
-                end = INFINITY if is_open else start + draw.randrange(20, 150) * MINUTE
-                if is_open:
-                    open_flights.append((len(teller.rows) + len(rows), airport, start))
-                rows.append(
-                    {
-                        "key": (airport,),
-                        "start": start,
-                        "end": end,
-                        "delay": delay,
-                        "flight": f"MU{100 + draw.randrange(900)}",
-                    }
-                )
-        if batch % 3 == 2 and open_flights:
-            of, airport, start = open_flights.pop(0)
-            rows.append(
-                {
-                    "key": (airport,),
-                    "change": "revise",
-                    "start": start,
-                    "end": INFINITY,
-                    "new_end": now + 5 * MINUTE,
-                    "of": of,
-                }
-            )
+    teller = Teller(specifications, delays, delay=20 * MINUTE, emits_early=emits_early)
+    flights_in_air: list[tuple[int, Mapping[str, Any]]] = []  # each with the number of its row
+    for batch in range(_BATCHES):
+        now = NOON + batch * _BATCH_LENGTH
+        rows = _departures(draw, batch, now)
+        first_row = len(teller.rows)
+        for number, row in enumerate(rows, first_row):
+            if row["end"] == INFINITY:
+                flights_in_air.append((number, row))
+
+        if batch % 3 == 2 and flights_in_air:
+            number, flight = flights_in_air.pop(0)
+            rows.append(_changed_flight("revise", number, flight, new_end=now + 5 * MINUTE))
         if batch == 9:
-            of, airport, start = open_flights.pop()
-            rows.append(
-                {"key": (airport,), "change": "retract", "start": start, "end": INFINITY, "new_end": start, "of": of}
-            )
-        if batch in (4, 10, 13):
-            rows.append({"key": ("LGA",), "start": now - 45 * MINUTE, "end": now, "delay": 12.0, "flight": "MU007"})
-        if batch in (5, 11):
-            rows.append(
-                {
-                    "key": ("EWR",),
-                    "start": now,
-                    "end": now - HOUR,
-                    "delay": 3.0,
-                    "flight": "MU666",
-                    "fate": "rejected",
-                    "reason": "it ends before it starts",
-                }
-            )
-        if batch in (3, 6, 12):
-            rows.append(
-                {
-                    "key": ("JFK",),
-                    "start": now + MINUTE,
-                    "delay": 0.0,
-                    "flight": "MU000",
-                    "fate": "filtered",
-                    "reason": "delay > 0 is false",
-                }
-            )
+            number, flight = flights_in_air.pop()
+            rows.append(_changed_flight("retract", number, flight, new_end=flight["start"]))
+
+        rows += _rows_that_do_not_count(batch, now)
+
+        punctuation = EARLIEST
         if batch == 8:
-            rows.append(
-                {"key": ("JFK",), "start": None, "flight": "MU123", "fate": "rejected", "reason": "it has no time"}
-            )
-            rows.append({"key": None, "change": "punctuate", "start": now - 5 * MINUTE})
-        punctuation = now - 5 * MINUTE if batch == 8 else EARLIEST
-        teller.batch(*rows, run=int(batch >= 10), punctuation=punctuation)
-    plan = "hopping(1 hour, 30 minutes), session(25 minutes) per airport\n  watermark: 20 minutes behind"
+            punctuation = now - 5 * MINUTE
+            rows.append({"key": None, "change": "punctuate", "start": punctuation})
+        teller.batch(*rows, run=0 if batch < 10 else 1, punctuation=punctuation)
+
     return teller.story(
-        "Flights and their mean delay per airport, hopping(1 hour, 30 minutes) and session(25 minutes)",
-        ["airport"],
-        plan,
+        title="Flights and their mean delay per airport, hopping(1 hour, 30 minutes) and session(25 minutes)",
+        key_names=["airport"],
+        plan="hopping(1 hour, 30 minutes), session(25 minutes) per airport\n  watermark: 20 minutes behind",
     )
+
+
+def _departures(draw: random.Random, batch: int, now: int) -> list[dict[str, Any]]:
+    """Draw the flights that start in a micro-batch: a third of them has not landed, and one has a wrong delay."""
+    rows: list[dict[str, Any]] = []
+    wrong_is_due = batch == 7
+    for airport in ("EWR", "JFK", "LGA"):
+        for _ in range(draw.choice((1, 2, 2, 3))):
+            start = now + draw.randrange(20) * MINUTE
+            is_in_air = draw.random() < 0.3
+            delay = float(draw.randrange(-5, 60))
+            if wrong_is_due and airport == "JFK":
+                delay = WRONG
+                is_in_air = False
+                wrong_is_due = False
+            end = INFINITY if is_in_air else start + draw.randrange(20, 150) * MINUTE
+            number = 100 + draw.randrange(900)
+            rows.append({"key": (airport,), "start": start, "end": end, "delay": delay, "flight": f"MU{number}"})
+    return rows
+
+
+def _changed_flight(change: str, number: int, flight: Mapping[str, Any], new_end: int) -> dict[str, Any]:
+    """Return the row that changes the end of a flight in the air.
+
+    Args:
+        change: `revise` if it has landed, `retract` if it is cancelled.
+        number: The number of the row that inserted the flight.
+        flight: That row.
+        new_end: The end from now on.
+    """
+    return {
+        "key": flight["key"],
+        "change": change,
+        "start": flight["start"],
+        "end": INFINITY,
+        "new_end": new_end,
+        "of": number,
+    }
+
+
+def _rows_that_do_not_count(batch: int, now: int) -> list[dict[str, Any]]:
+    """Return the rows of a micro-batch that are late, rejected or filtered."""
+    rows: list[dict[str, Any]] = []
+    if batch in (4, 10, 13):
+        # Late: the watermark is 20 minutes behind the newest flight.
+        rows.append({"key": ("LGA",), "start": now - 45 * MINUTE, "end": now, "delay": 12.0, "flight": "MU007"})
+    if batch in (5, 11):
+        ends_before = {"fate": "rejected", "reason": "it ends before it starts"}
+        rows.append({"key": ("EWR",), "start": now, "end": now - HOUR, "delay": 3.0, "flight": "MU666", **ends_before})
+    if batch in (3, 6, 12):
+        not_delayed = {"fate": "filtered", "reason": "delay > 0 is false"}
+        rows.append({"key": ("JFK",), "start": now + MINUTE, "delay": 0.0, "flight": "MU000", **not_delayed})
+    if batch == 8:
+        without_time = {"fate": "rejected", "reason": "it has no time"}
+        rows.append({"key": ("JFK",), "start": None, "flight": "MU123", **without_time})
+    return rows
 
 
 def short_rides() -> Story:
@@ -408,7 +434,10 @@ def short_rides() -> Story:
     Its smallest sum is 10, a number that is also an end and a start of windows.
     """
     teller = Teller(
-        {"": hopping(10, 10)}, lambda rows: {"km": sum(row.values["km"] for row in rows)}, 0, axis=Axis.TICKS
+        specifications={"": hopping(10, 10)},
+        compute=lambda rows: {"km": sum(row.values["km"] for row in rows)},
+        delay=0,
+        axis=Axis.TICKS,
     )
     teller.batch(
         {"key": ("north",), "start": 2, "km": 7},

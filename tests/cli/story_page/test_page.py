@@ -7,7 +7,9 @@ import json
 import re
 from base64 import b64decode
 from collections import Counter
+from collections.abc import Iterable
 from http.client import HTTPConnection
+from typing import Any
 from unittest.mock import Mock
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -30,17 +32,20 @@ from tests.cli.story_page.stories import flights
 TICKS = st.integers(min_value=EARLIEST, max_value=INFINITY)
 
 
-def unpacked(column: dict[str, object]) -> list[int | None]:
-    """Read integers as `data.js` does."""
+def unpacked(column: dict[str, Any]) -> list[int | None]:
+    """Read a column of integers as `data.js` does: its format is that of `muntin_cli.story_page.columns.integers`."""
     if "digits" in column:
-        return [None if each is None else int(each) for each in column["digits"]]  # type: ignore[attr-defined]
-    data = b64decode(str(column["codes"]))
-    width = int(str(column["width"]))
-    codes = [int.from_bytes(data[at : at + width], "little") for at in range(0, len(data), width)]
+        return [None if text is None else int(text) for text in column["digits"]]
+    data = b64decode(column["codes"])
+    width = column["width"]
+    least = int(column["least"])
+    step = int(column["step"])
     special = {0: None, 1: EARLIEST, 2: INFINITY}
-    least = int(str(column["least"]))
-    step = int(str(column["step"]))
-    return [special[code] if code in special else least + (code - 3) * step for code in codes]
+    numbers: list[int | None] = []
+    for at in range(0, len(data), width):
+        code = int.from_bytes(data[at : at + width], "little")
+        numbers.append(special[code] if code in special else least + (code - len(special)) * step)
+    return numbers
 
 
 @given(st.lists(TICKS | st.none()))
@@ -49,25 +54,40 @@ def test_integers_come_back_as_they_are(numbers: list[int | None]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("numbers", "width"), [([0, 60_000_000, INFINITY], 1), ([0, 70_000], 2), ([0, 1, 70_000], 4), ([0, 1, 2**40], 8)]
+    ("numbers", "width"),
+    [
+        ([0, 70_000], 1),  # a single step from the least
+        ([0, 60_000_000, INFINITY], 1),  # the end of the axis has a code of its own
+        ([0, 1, 300], 2),
+        ([0, 1, 70_000], 4),
+        ([0, 1, 2**40], 8),
+    ],
 )
 def test_integers_take_as_few_bytes_as_their_steps_need(numbers: list[int], width: int) -> None:
-    packed_numbers = integers(numbers)
-    assert packed_numbers["width"] == (1 if len(numbers) == 2 else width)
+    assert integers(numbers)["width"] == width
 
 
-def test_values_keep_what_json_would_change() -> None:
-    rows: list[dict[str, object]] = [
-        {"n": 2**53 + 1, "x": float("nan"), "b": True},
-        {"n": 10**40, "x": 0.5, "b": 1},
-        {"n": None},
-    ]
-    column = json.loads(json.dumps(values(rows), allow_nan=False))
-    assert column["n"]["words"] == [str(2**53 + 1), str(10**40), None]
-    assert column["x"]["words"] == ["nan", 0.5, None]
-    assert unpacked(column["x"]["lacks"]) == [2]
-    assert column["b"]["words"] == [True, 1, None], "a truth is no number"
-    assert words([1, True, 1.0])["words"] == [1, True, 1.0]
+def test_integers_that_javascript_would_round_are_text() -> None:
+    column = packed_values({"n": 2**53 + 1}, {"n": 10**40}, {"n": None})["n"]
+    assert column["words"] == [str(2**53 + 1), str(10**40), None]
+
+
+def test_a_value_that_a_row_lacks_is_told_apart_from_a_null() -> None:
+    column = packed_values({"x": float("nan")}, {"x": 0.5}, {"x": None}, {})["x"]
+    assert column["words"] == ["nan", 0.5, None]
+    assert unpacked(column["lacks"]) == [3]
+
+
+def test_a_truth_is_no_number_and_a_float_is_no_integer() -> None:
+    column = packed_values({"b": True}, {"b": 1}, {"b": None})["b"]
+    assert [*map(repr, column["words"])] == ["True", "1", "None"]
+    assert [*map(repr, words([1, True, 1.0])["words"])] == ["1", "True", "1.0"]
+
+
+def packed_values(*rows: dict[str, object]) -> dict[str, Any]:
+    """Return the columns of rows as JSON has them, which knows no NaN."""
+    columns: dict[str, Any] = json.loads(json.dumps(values(rows), allow_nan=False))
+    return columns
 
 
 def test_lists_are_lengths_and_members() -> None:
@@ -76,42 +96,48 @@ def test_lists_are_lengths_and_members() -> None:
     assert unpacked(packed_lists["members"]) == [3, 1, 7]
 
 
-@given(st.lists(st.tuples(st.integers(0, 40), st.integers(1, 20)).map(lambda bar: (bar[0], bar[0] + bar[1]))))
-def test_bars_of_a_lane_do_not_overlap_and_no_lane_is_too_many(bars: list[tuple[int, int]]) -> None:
+def overlaps(bars: Iterable[tuple[int, int]]) -> bool:
+    """Return True if two bars share a tick."""
+    in_order = itertools.pairwise(sorted(bars))
+    return any(end > next_start for (_, end), (next_start, _) in in_order)
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(1, 20))))
+def test_bars_of_a_lane_do_not_overlap_and_no_lane_is_too_many(starts_and_lengths: list[tuple[int, int]]) -> None:
+    bars = [(start, start + length) for start, length in starts_and_lengths]
+
     lanes = lanes_of(bars)
-    for lane in set(lanes):
-        lane_bars = sorted(bar for bar, number in zip(bars, lanes, strict=True) if number == lane)
-        assert all(bar_before[1] <= bar_after[0] for bar_before, bar_after in itertools.pairwise(lane_bars))
-    bars_at = Counter[int]()
-    for start, end in bars:
-        bars_at.update(range(start, end))
-    assert len(set(lanes)) == max(bars_at.values(), default=0)
+
+    bars_by_lane: dict[int, list[tuple[int, int]]] = {}
+    bars_at_tick = Counter[int]()
+    for bar, lane in zip(bars, lanes, strict=True):
+        bars_by_lane.setdefault(lane, []).append(bar)
+        bars_at_tick.update(range(*bar))
+    assert not any(map(overlaps, bars_by_lane.values()))
+    assert len(bars_by_lane) == max(bars_at_tick.values(), default=0)
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 9), st.booleans())))
-def test_live_results_of_a_lane_do_not_overlap_and_retracted_ones_are_hidden_once(
+def test_visible_results_of_a_lane_do_not_overlap_and_only_retracted_ones_are_hidden_by_later_ones(
     results: list[tuple[int, int, bool]],
 ) -> None:
+    """A result is the start and the length of its bar, and whether it is retracted as soon as it is there."""
     stack = Stack()
-    lanes = {}
-    hidden = set()
+    bars_by_lane: dict[int, dict[int, tuple[int, int]]] = {}  # of all results, by their numbers
+    retracted: set[int] = set()
     for number, (start, length, is_retracted) in enumerate(results):
-        lanes[number] = stack.add(number, start, start + length)
-        extents: list[tuple[int, int]] = []
-        for result_number, lane in lanes.items():
-            if lane == lanes[number] and result_number not in stack.hidden_by:
-                result_start, result_length, _ = results[result_number]
-                extents.append((result_start, result_start + result_length))
-        for (_, end_before), (start_after, _) in itertools.pairwise(sorted(extents)):
-            assert end_before <= start_after
+        lane = stack.add(number, start, start + length)
+        bars = bars_by_lane.setdefault(lane, {})
+        bars[number] = (start, start + length)
+        assert not overlaps(bar for result, bar in bars.items() if result not in stack.hidden_by)
         if is_retracted:
             stack.retract(number)
-            hidden.add(number)
-    assert set(stack.hidden_by) <= hidden
-    assert all(by > number for number, by in stack.hidden_by.items())
+            retracted.add(number)
+    assert set(stack.hidden_by) <= retracted
+    assert all(hiding > hidden for hidden, hiding in stack.hidden_by.items())
 
 
-def test_a_story_is_packed_whole() -> None:
+def test_a_packed_story_has_all_rows_changes_members_keys_and_fates() -> None:
     story = flights(emits_early=True)
     data = packed(story)
     assert unpacked(data["rows"]["start"]) == [row.start for row in story.rows]
@@ -120,10 +146,15 @@ def test_a_story_is_packed_whole() -> None:
     assert unpacked(data["changes"]["members"]["members"]) == list(members)
     assert data["keys"] == [None, ["EWR"], ["JFK"], ["LGA"]]
     assert set(data["rows"]["fate"]["words"]) == {"counted", "late", "rejected", "filtered"}
-    hidden = [number for number, by in enumerate(unpacked(data["changes"]["hidden_by"])) if by is not None]
-    assert hidden
+
+
+def test_results_that_a_packed_story_hides_are_retracted_ones() -> None:
+    story = flights(emits_early=True)
+    hidden_by = unpacked(packed(story)["changes"]["hidden_by"])
+    hidden = {number for number, hiding in enumerate(hidden_by) if hiding is not None}
     retracted = {change.result for change in story.changes if change.change == "retract"}
-    assert set(hidden) <= retracted
+    assert hidden
+    assert hidden <= retracted
 
 
 @pytest.mark.nightly
@@ -142,20 +173,22 @@ def test_a_page_has_no_address_of_another_host_and_says_so_to_the_browser() -> N
 
 
 def test_no_value_ends_the_element_that_has_the_data() -> None:
-    odd = "</script><!-- <script> & \u2028"
-    story = Story(
-        title=odd,
-        plan=odd,
-        key_names=[odd],
-        changes=[
-            StoryChange(number=0, batch=0, key=(odd,), change="insert", result=0, start=0, end=1, values={odd: odd})
-        ],
+    hostile_text = "</script><!-- <script> & \u2028"
+    change = StoryChange(
+        number=0,
+        batch=0,
+        key=(hostile_text,),
+        change="insert",
+        result=0,
+        start=0,
+        end=1,
+        values={hostile_text: hostile_text},
     )
-    page = page_of(story)
+    page = page_of(Story(title=hostile_text, plan=hostile_text, key_names=[hostile_text], changes=[change]))
     assert page.count("</script>") == 2, "that of the data, and that of the scripts"
     data = re.search(r'<script type="application/json" id="story">(.*?)</script>', page, re.DOTALL)
     assert data
-    assert json.loads(data[1])["title"] == odd
+    assert json.loads(data[1])["title"] == hostile_text
 
 
 def test_libraries_are_named_with_their_versions_and_have_their_licences_beside_them() -> None:
@@ -163,9 +196,9 @@ def test_libraries_are_named_with_their_versions_and_have_their_licences_beside_
 
     library = (_ASSETS / "d3.min.js").read_text(encoding="utf-8")
     licences = (_ASSETS / "d3-LICENSE.txt").read_text(encoding="utf-8")
-    named = re.findall(r"^// https://d3js\.org/(d3-[a-z-]+)/ v[\d.]+ Copyright", library, re.MULTILINE)
-    assert len(named) == 14
-    assert all(name in licences for name in named)
+    modules = re.findall(r"^// https://d3js\.org/(d3-[a-z-]+)/ v[\d.]+ Copyright", library, re.MULTILINE)
+    assert len(modules) == 14
+    assert [name for name in modules if name not in licences] == []
     assert "Permission to use, copy, modify" in licences
     assert "Redistributions in binary form" in licences
 
@@ -179,45 +212,54 @@ def test_our_own_scripts_are_short_files_that_the_page_has_all() -> None:
     assert max(lengths.values()) <= 400
 
 
-def test_a_served_page_is_for_this_machine_alone() -> None:
+def test_a_served_page_asks_this_machine_for_its_story_which_is_read_again_only_when_it_has_gone_on() -> None:
     story = flights()
-    tell = Mock(return_value=story)
-    with served_page(tell, lambda: 1) as address:
+    read = Mock(return_value=story)
+    with served_page(read, read_version=lambda: 1) as address:
         page = urlopen(address).read().decode()
         assert "connect-src 'self'" in page
         assert 'data-live="true"' in page
+
         with urlopen(f"{address}story") as answer:
             assert json.load(answer) == packed(story)
             version = answer.headers["ETag"]
-        with pytest.raises(HTTPError, match="304") as same:
+        with pytest.raises(HTTPError, match="304") as not_modified:
             urlopen(Request(f"{address}story", headers={"If-None-Match": version}))
-        same.value.close()
+        not_modified.value.close()
+    assert read.call_count == 1
+
+
+def test_a_served_page_is_the_only_one_of_its_address() -> None:
+    with served_page(flights, read_version=lambda: 1) as address:
         with pytest.raises(HTTPError, match="404") as missing:
             urlopen(f"{address}other")
         missing.value.close()
+
+
+def test_a_served_story_is_refused_to_a_page_of_another_host() -> None:
+    with served_page(flights, read_version=lambda: 1) as address:
         host, port = address.removeprefix("http://").rstrip("/").split(":")
         connection = HTTPConnection(host, int(port))
         connection.request("GET", "/story", headers={"Host": "elsewhere.example"})
         assert connection.getresponse().status == 403
         connection.close()
-    assert tell.call_count == 1, "it is told again only when it has gone on"
 
 
 def test_a_recording_that_cannot_be_read_now_is_said_and_asked_for_again() -> None:
-    tell = Mock(side_effect=[MuntinError("a file is half written"), flights()])
-    with served_page(tell, lambda: 1) as address:
-        with pytest.raises(HTTPError, match="503") as refused:
+    read = Mock(side_effect=[MuntinError("a file is half written"), flights()])
+    with served_page(read, read_version=lambda: 1) as address:
+        with pytest.raises(HTTPError, match="503") as unavailable:
             urlopen(address)
-        assert refused.value.read() == b"a file is half written"
-        refused.value.close()
+        assert unavailable.value.read() == b"a file is half written"
+        unavailable.value.close()
         assert b"Flights" in urlopen(address).read()
 
 
 def test_events_of_two_inputs_have_lanes_of_their_own() -> None:
     """Both inputs have events at 0 and at 9; those of one input share a lane, as they do not overlap."""
     rows = [
-        StoryRow(number=n, batch=0, key=("a",), change="insert", input=name, start=start, end=start + 5, event=n)
-        for n, (name, start) in enumerate([("right", 0), ("left", 0), ("right", 9), ("left", 9)])
+        StoryRow(number=n, batch=0, key=("a",), change="insert", input=side, start=start, end=start + 5, event=n)
+        for n, (side, start) in enumerate([("right", 0), ("left", 0), ("right", 9), ("left", 9)])
     ]
     data = packed(Story(title="join", plan="", key_names=["key"], rows=rows))
     assert unpacked(data["rows"]["lane"]) == [1, 0, 1, 0]

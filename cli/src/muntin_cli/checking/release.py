@@ -61,6 +61,7 @@ def badge_for(package: Package, folder: Path) -> str:
 def _version(package: Package, folder: Path) -> Item:
     """Say which version would be released; it has to be raised if its tag is at another commit than the present one."""
     tag = f"v{package.version}"
+    # An annotated tag is an object of its own: `^{commit}` is the commit that it points at.
     tagged_commit = _git(folder, "rev-parse", "--verify", "--quiet", f"{tag}^{{commit}}")
     if tagged_commit and tagged_commit != _git(folder, "rev-parse", "HEAD"):
         return to_do(f"{package.version} is tagged already, at another commit\n  raise version in pyproject.toml")
@@ -128,7 +129,8 @@ def _laws(package: Package, plugins: Sequence[Plugin]) -> Item:
     as sinks, it is enough that some test tries laws.
     """
     texts: list[str] = []
-    for file in sorted(package.tests.rglob("*.py")) if package.tests is not None else ():
+    test_files = [] if package.tests is None else sorted(package.tests.rglob("*.py"))
+    for file in test_files:
         text = file.read_text(encoding="utf-8", errors="replace")
         if _LAWS.search(text):
             texts.append(text)

@@ -19,6 +19,7 @@ from muntin_cli.processes import run
 _ERROR = re.compile(r"^(?P<file>.+?):(?P<line>\d+): error: (?P<text>.*)$", re.MULTILINE)
 _MOST_SHOWN = 20
 _OPTIONS = ("--strict", "--ignore-missing-imports", "--no-color-output", "--no-error-summary")
+"""The options of mypy; that a library ships no types is no fault of the package that uses it."""
 
 
 def check_types(package: Package) -> Section:
@@ -49,6 +50,7 @@ def _types_of(name: str) -> Iterator[Item]:
 
 def _run_mypy(name: str, root: Path, *, is_package: bool) -> Item:
     """Run mypy over a package or module, whose sources lie below a root; return a finding with the errors, if any."""
+    # In an empty folder, where no configuration of a project makes mypy less strict.
     with tempfile.TemporaryDirectory() as folder:
         options = [*_OPTIONS, "--cache-dir", str(_cache()), "-p" if is_package else "-m", name]
         command = [sys.executable, "-m", "mypy", *options]

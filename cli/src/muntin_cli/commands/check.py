@@ -81,7 +81,7 @@ def show_report(report: Report) -> None:
         show(f"\n{section.title}")
         for item in section.items:
             first_line, _, further_lines = item.text.partition("\n")
-            space = " " * (8 - len(item.result))
+            space = " " * (8 - len(item.result))  # the longest result has seven letters
             show(f"  {coloured(item.result)}{space}{first_line}")
             if further_lines:
                 show(indented(further_lines, by=10))

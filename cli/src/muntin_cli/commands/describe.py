@@ -44,6 +44,7 @@ def describe(
 
     A module has parameters, types, laws, a clip, and an evaluation per kind of window.
     """
+    # A checkpoint may lie elsewhere, as in s3://bucket/checkpoint; no name of a module has a slash.
     if "/" in name or Path(name).is_dir():
         if parameters:
             raise UsageError(f"{name} is a checkpoint, whose query has its parameters\n  leave --with out")

@@ -67,6 +67,7 @@ def _ask_for_kinds() -> list[OfferKind]:
     show_table((), [(str(number), kind.name, kind.description) for number, kind in enumerate(KINDS, start=1)])
     names = {str(number): kind.name for number, kind in enumerate(KINDS, start=1)}
     while True:
+        # Questions go to the standard error: the standard output is for what the command has done.
         answer = typer.prompt("What does the package start with?", default=DEFAULT_KIND.name, err=True)
         words = answer.replace(",", " ").split()
         try:

@@ -160,11 +160,24 @@ def _plain_rows(text: str, paths: dict[str, str], *, is_recorded: bool, explain:
     from muntin_engine.api.sql_query import plain_sql
 
     query = plain_sql(text, paths)
+    _check_options_without_windows(is_recorded=is_recorded, explain=explain)
+    return query.table()
+
+
+def _check_options_without_windows(*, is_recorded: bool, explain: bool) -> None:
+    """Refuse what only queries over windows have.
+
+    Args:
+        is_recorded: True if the user asks for a recording.
+        explain: True if the user asks for the plan.
+
+    Raises:
+        UsageError: The user asks for one of them.
+    """
     if is_recorded:
         raise UsageError("a query without windows has no story\n  leave --record out")
     if explain:
         raise UsageError("a query without windows has no plan of Muntin's\n  leave --explain out")
-    return query.table()
 
 
 # ------------------------------------------------------------------------------------------------------------ on Spark
@@ -197,6 +210,7 @@ def _answer_on_spark(
     names = [table.name for table in tables]
     with spark_errors_in_sql(text, names), views_of(spark, tables, is_streaming=is_streaming):
         if _is_plain(spark, text):
+            _check_options_without_windows(is_recorded=record is not None, explain=explain)
             return _answer_plain(spark.sql(text), output, is_streaming=is_streaming)
         window_query = sql(spark, text, modules=modules_in(module_files))
         if explain:
@@ -254,6 +268,7 @@ def _write_stream(
             results=print_rows if output is None else output,
             checkpoint=checkpoint,
             available_now=not follow,
+            # Where no files follow, the end of the present ones completes every window.
             on_end="leave" if follow else "close",
             record=record,
         )

@@ -52,6 +52,7 @@ class OwnLaws:
 def try_laws(folder: str) -> list[TriedLaw]:
     """Run the laws in a folder of tests and return the result of each."""
     laws = OwnLaws()
+    # The options of the package are for its own runs: they may measure coverage, or hand tests to other processes.
     pytest.main(["-q", "-p", "no:cacheprovider", "--override-ini", "addopts=", folder], plugins=[laws])
     return laws.tried
 

@@ -97,8 +97,10 @@ def served_page(read: Callable[[], Story], read_version: Callable[[], Hashable])
             version = f'"{sha256(body).hexdigest()[:32]}"'
             is_unchanged = self.headers.get("If-None-Match") == version
             self.send_response(HTTPStatus.NOT_MODIFIED if is_unchanged else status)
-            self.send_header("ETag", version)
-            self.send_header("Cache-Control", "no-store")
+            self.send_header("ETag", version)  # the script of the page remembers it
+            self.send_header(
+                "Cache-Control", "no-store"
+            )  # no recording stays in the browser when the command has ended
             if not is_unchanged:
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(body)))
