@@ -114,3 +114,12 @@ def recorded(scenario: Scenario, evaluator: str, folder: Path, **limits: Any) ->
     for arrival in arrivals(scenario):
         run.process(arrival)
     return run, Recording(folder, modules=program_modules(scenario.query.evaluators[evaluator]))
+
+
+def recorded_insertions(recording: Recording) -> list[dict[str, Any]]:
+    """Return the rows of a recording that insert events; the column `k0` has their keys, and `i0` their payloads."""
+    insertions: list[dict[str, Any]] = []
+    for batch in recording.batches:
+        for part in batch.parts:
+            insertions += [row for row in part.rows.to_pylist() if row["change"] == "insert"]
+    return insertions
