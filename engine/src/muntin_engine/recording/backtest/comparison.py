@@ -177,9 +177,8 @@ def all_differences(columns: Sequence[ColumnDifferences]) -> pa.Table:
             row_places = pa.array(range(column.rows.num_rows), pa.int64())
             connection.register(f"differences_{place}", column.rows.append_column("_row_place", row_places))
             name = column.name.replace("'", "''")
-            parts.append(
-                f"SELECT '{name}' AS \"column\", * REPLACE ({values}), {place} AS _column_place FROM differences_{place}"
-            )
+            places = f"'{name}' AS \"column\", {place} AS _column_place"
+            parts.append(f"SELECT {places}, * REPLACE ({values}) FROM differences_{place}")
         return connection.sql(
             f"SELECT * EXCLUDE (_column_place, _row_place) FROM ({' UNION ALL '.join(parts)}) "
             f"ORDER BY {_LARGEST_FIRST}, _column_place, _row_place"
