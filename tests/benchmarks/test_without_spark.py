@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from benchmarks.__main__ import main
+from benchmarks.case import Case
 from benchmarks.cases import WITHOUT_SPARK
 from benchmarks.check import check_answers
 from benchmarks.data import Data, write_data
@@ -60,23 +61,39 @@ def test_a_library_is_right_about_a_table(
     rows = rows_of([str(path) for path in files.paths])
     answers = answers_by(library(), rows, question, way)
     assert check_answers(library.__name__, question, files, answers) >= 20
+
+
+QUESTIONS = list(dict.fromkeys(question for _library, question, _way in WAYS))
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=str)
+def test_a_question_is_read_back_by_the_program_that_answers_it(question: Question) -> None:
     assert from_data(json.loads(json.dumps(to_data(question)))) == question
 
 
-def test_all_libraries_answer_as_many_windows(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("question", "ways"),
+    [
+        (OVERLAPPING, {Muntin: "average", Polars: "dynamic", Duckdb: "average"}),
+        (Session(20), {Muntin: "average", Polars: "average", Duckdb: "average"}),
+    ],
+    ids=["overlapping", "session"],
+)
+def test_all_libraries_answer_as_many_windows(
+    question: Question, ways: dict[type[TableLibrary], str], tmp_path: Path
+) -> None:
     """Also of those that are not complete when the rows end, which the check leaves out."""
     rows = rows_of([str(path) for path in write_data(Data(20, 2_000, 2), tmp_path).paths])
-    for question, ways in ((OVERLAPPING, ("average", "dynamic", "average")), (Session(20), ("average",) * 3)):
-        counts = set()
-        for library, way in zip(THREE, ways, strict=True):
-            counts.add(len(answers_by(library(), rows, question, way)))
-        assert len(counts) == 1
+    counts = {len(answers_by(library(), rows, question, way)) for library, way in ways.items()}
+    assert len(counts) == 1
 
 
 def test_scripts_and_programs_are_measured_in_processes_of_their_own(tmp_path: Path) -> None:
-    chosen = ["--only=local-start", "--only=local-workers", "--systems=muntin local script", "--systems=duckdb script"]
-    systems = "--systems=muntin local, 1 worker"
-    assert main(["--rows", "5_000", "--repeats", "1", "--folder", str(tmp_path), *chosen, systems]) == 0
+    arguments = ["--rows", "5_000", "--repeats", "1", "--folder", str(tmp_path)]
+    arguments += ["--only=local-start", "--only=local-workers"]
+    for system in ("muntin local script", "duckdb script", "muntin local, 1 worker"):
+        arguments.append(f"--systems={system}")
+    assert main(arguments) == 0
 
     results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     medians = {}
@@ -91,10 +108,10 @@ def test_scripts_and_programs_are_measured_in_processes_of_their_own(tmp_path: P
     assert medians["muntin local, 1 worker"]["rows_per_second"] > 0
 
 
-def test_all_of_a_case_is_there_to_be_compared() -> None:
-    """Names of systems, to which floors and published tables refer, are those of the cases."""
-    for case in WITHOUT_SPARK:
-        names = {system.name for system in case.systems}
-        for floor in case.floors:
-            assert {floor.subject, getattr(floor, "other", floor.subject)} <= names  # type: ignore[attr-defined]
-        assert set(case.files_read) <= names
+@pytest.mark.parametrize("case", WITHOUT_SPARK, ids=lambda case: case.name)
+def test_systems_that_a_case_compares_are_among_its_systems(case: Case) -> None:
+    names = {system.name for system in case.systems}
+    for floor in case.floors:
+        compared_systems = {floor.subject, getattr(floor, "other", floor.subject)}  # type: ignore[attr-defined]
+        assert compared_systems <= names
+    assert set(case.files_read) <= names

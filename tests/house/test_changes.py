@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 import sys
@@ -23,11 +22,11 @@ def test_the_changelog_shows_each_fragment_once_under_its_kind(tmp_path: Path) -
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("## 9.8.7 - ")
-    headings_and_texts = re.split(r"^### (\w+)\n", done.stdout, flags=re.MULTILINE)[1:]
-    shown: dict[str, list[str]] = {}
-    for heading, text in zip(headings_and_texts[::2], headings_and_texts[1::2], strict=True):
-        shown[heading] = [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ")]
-    assert shown == {kind.capitalize(): [f"A window is {kind}."] for kind in KINDS}
+    sentences_by_heading: dict[str, list[str]] = {}
+    for section in done.stdout.split("\n### ")[1:]:
+        heading, *lines = section.splitlines()
+        sentences_by_heading[heading] = [line.removeprefix("- ") for line in lines if line.startswith("- ")]
+    assert sentences_by_heading == {kind.capitalize(): [f"A window is {kind}."] for kind in KINDS}
 
 
 def test_the_changelog_says_where_releases_go() -> None:

@@ -16,6 +16,7 @@ FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
 
 
 def read(file: Path) -> Any:
+    """Return the content of a YAML file."""
     return yaml.safe_load(file.read_text(encoding="utf-8"))
 
 
@@ -60,7 +61,7 @@ def test_a_form_has_fields_with_labels(form: Path) -> None:
 
 def test_the_citation_has_the_version_of_the_packages() -> None:
     citation = read(ROOT / "CITATION.cff")
-    assert {citation["version"]} == {each.project["version"] for each in distributions().values()}
+    assert {citation["version"]} == {distribution.project["version"] for distribution in distributions().values()}
 
 
 def test_hooks_before_a_commit_run_installed_tools() -> None:

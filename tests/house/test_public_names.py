@@ -35,6 +35,7 @@ REGENERATE = ".venv/bin/python tests/house/test_public_names.py"
 
 
 def public_names() -> list[str]:
+    """Return the public names of all packages, each after its package."""
     names: list[str] = []
     for package in PACKAGES:
         names += [f"{package}.{name}" for name in sorted(import_module(package).__all__)]
@@ -43,12 +44,13 @@ def public_names() -> list[str]:
 
 def test_the_public_names_are_those_checked_in() -> None:
     listed = LIST.read_text(encoding="utf-8").splitlines()
-    added = sorted(set(public_names()) - set(listed))
-    removed = sorted(set(listed) - set(public_names()))
-    assert public_names() == listed, f"added {added}, removed {removed}; if that is meant, run: {REGENERATE}"
+    names = public_names()
+    added = sorted(set(names) - set(listed))
+    removed = sorted(set(listed) - set(names))
+    assert names == listed, f"added {added}, removed {removed}; if that is meant, run: {REGENERATE}"
 
 
-def test_a_name_stands_in_one_place_and_the_first_one_has_few() -> None:
+def test_a_public_name_of_the_sdk_is_in_one_package() -> None:
     package_of_name: dict[str, str] = {}
     for package in PACKAGES:
         if package.partition(".")[0] != "muntin":
@@ -56,6 +58,9 @@ def test_a_name_stands_in_one_place_and_the_first_one_has_few() -> None:
         for name in import_module(package).__all__:
             assert name not in package_of_name, f"{name} is in {package_of_name[name]} and in {package}"
             package_of_name[name] = package
+
+
+def test_the_package_muntin_itself_has_few_names() -> None:
     assert len(import_module("muntin").__all__) <= 60
 
 
@@ -66,24 +71,28 @@ def test_a_package_declares_public_names_and_has_each_of_them(package: str) -> N
     assert [name for name in module.__all__ if not hasattr(module, name)] == []
 
 
-@pytest.mark.parametrize(
-    ("packages", "further_packages"),
-    [("muntin_adapters, muntin_adapters.combinators", ["pytest", "hypothesis", "muntin_engine"]), (QUERIES, [])],
-)
-def test_importing_muntin_or_what_makes_queries_loads_neither_spark_nor_arrow_nor_numpy(
-    packages: str, further_packages: list[str]
-) -> None:
-    code = f"import sys, {packages}; print(*sorted(name for name in sys.argv[1:] if name in sys.modules))"
-    heavy = ["pyspark", "py4j", "pyarrow", "numpy", "pandas", *further_packages]
-    done = subprocess.run([sys.executable, "-c", code, *heavy], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []
+def modules_after_import(packages: str) -> set[str]:
+    """Return the modules that a process has imported after importing some packages, which are separated by commas."""
+    command = [sys.executable, "-c", f"import sys, {packages}; print(*sys.modules)"]
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+
+
+HEAVY = {"pyspark", "py4j", "pyarrow", "numpy", "pandas"}
+
+
+def test_importing_muntin_with_its_adapters_loads_neither_spark_nor_arrow_nor_numpy_nor_the_engine() -> None:
+    modules = modules_after_import("muntin_adapters, muntin_adapters.combinators")
+    assert "muntin" in modules
+    assert modules & {*HEAVY, "pytest", "hypothesis", "muntin_engine"} == set()
+
+
+def test_importing_what_makes_queries_loads_neither_spark_nor_arrow_nor_numpy() -> None:
+    assert modules_after_import(QUERIES) & HEAVY == set()
 
 
 def test_the_process_that_spark_starts_for_each_stateful_operator_imports_neither_the_sdk_nor_arrow() -> None:
-    imported = "sorted({'muntin', 'numpy', 'pyarrow'} & set(sys.modules))"
-    code = f"import sys, muntin_engine.backends.spark.operators.bucket_processor\nprint(*{imported})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []
+    modules = modules_after_import("muntin_engine.backends.spark.operators.bucket_processor")
+    assert modules & {"muntin", "numpy", "pyarrow"} == set()
 
 
 def test_a_name_that_the_engine_does_not_have_is_no_attribute() -> None:
@@ -92,9 +101,7 @@ def test_a_name_that_the_engine_does_not_have_is_no_attribute() -> None:
 
 
 def test_importing_what_tests_restarts_does_not_load_spark() -> None:
-    code = "import sys, muntin_engine.testing; print(*sorted({'pyspark', 'py4j'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []
+    assert modules_after_import("muntin_engine.testing") & {"pyspark", "py4j"} == set()
 
 
 if __name__ == "__main__":

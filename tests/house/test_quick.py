@@ -57,16 +57,18 @@ def imports_of(file: Path) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def imported() -> set[str]:
+def tested_modules() -> set[str]:
     """The modules that the tests of `make quick` import."""
-    chosen = [file for file in TESTS if is_quick(file)]
-    assert len(chosen) > 100
-    return set().union(*map(imports_of, chosen))
+    quick_tests = [file for file in TESTS if is_quick(file)]
+    assert len(quick_tests) > 100
+    return set().union(*map(imports_of, quick_tests))
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_a_room_has_tests_that_are_quick(room: str, imported: set[str]) -> None:
-    assert (room in imported) != (room in NOT_QUICK)
+def test_a_room_has_quick_tests_or_a_reason_for_which_it_has_none(room: str, tested_modules: set[str]) -> None:
+    has_quick_tests = room in tested_modules
+    has_reason = room in NOT_QUICK
+    assert has_quick_tests != has_reason
 
 
 def test_no_test_of_the_spark_session_is_quick() -> None:
@@ -75,10 +77,10 @@ def test_no_test_of_the_spark_session_is_quick() -> None:
     assert [file for file in with_spark if is_quick(file)] == []
 
 
-@pytest.mark.parametrize("start", LEFT_OUT)
-def test_what_is_left_out_exists_and_would_else_be_quick(start: str) -> None:
-    names = [file.relative_to(ROOT).as_posix() for file in TESTS]
-    assert [name for name in names if name.startswith(start) and not uses_spark(name)]
+@pytest.mark.parametrize("start_of_path", LEFT_OUT)
+def test_what_is_left_out_exists_and_would_else_be_quick(start_of_path: str) -> None:
+    paths = [file.relative_to(ROOT).as_posix() for file in TESTS]
+    assert [path for path in paths if path.startswith(start_of_path) and not uses_spark(path)]
 
 
 def test_a_program_of_a_quick_test_cannot_start_spark(tmp_path: Path) -> None:
@@ -88,21 +90,22 @@ def test_a_program_of_a_quick_test_cannot_start_spark(tmp_path: Path) -> None:
     assert "JavaNotFoundError" in done.stderr
 
 
+def collected_tests(*arguments: str) -> set[str]:
+    """Return the names of the tests that a run of pytest with these arguments would run."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "--quiet", "-p", "no:cacheprovider", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {line for line in done.stdout.splitlines() if "::" in line}
+
+
 def test_a_quick_run_has_the_first_seed_of_each_test() -> None:
-    folder = "tests/scenarios/test_one_pass.py"
-    command = [sys.executable, "-m", "pytest", "--collect-only", "--quiet", "-p", "no:cacheprovider"]
-    lists = {}
-    for option in ("", "--quick"):
-        done = subprocess.run(
-            [*command, *filter(None, [option]), folder],
-            cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
-        lists[option] = {line for line in done.stdout.splitlines() if "::" in line}
-    assert lists["--quick"] < lists[""]
-    with_seeds = {name for name in lists[""] if name.endswith("]")}
-    assert len(with_seeds) > 1
-    assert [name for name in lists["--quick"] if name in with_seeds] == [min(with_seeds)]
+    file = "tests/scenarios/test_one_pass.py"
+    all_tests = collected_tests(file)
+    quick_tests = collected_tests("--quick", file)
+    assert quick_tests < all_tests
+    tests_with_seeds = {name for name in all_tests if name.endswith("]")}
+    assert len(tests_with_seeds) > 1
+    assert quick_tests & tests_with_seeds == {min(tests_with_seeds)}
 
 
 def test_make_quick_runs_ruff_and_a_quick_pytest() -> None:

@@ -13,12 +13,12 @@ for source_folder in ("sdk/src", "engine/src", "cli/src"):
     for source_file in sorted((ROOT / source_folder).rglob("*.py")):
         if "template" not in source_file.parts:
             SOURCES[str(source_file.relative_to(ROOT))] = source_file.read_text(encoding="utf-8")
-THE_ORACLES_OWN = {"Computation", "WindowedQuery"}
-"""Names that module writers know from `muntin.testing`; the engine has others."""
+NAMES_OF_THE_ORACLE = {"Computation", "WindowedQuery"}
+"""Names of classes that module writers know from `muntin.testing`; the engine has others."""
 
 
 def classes_of_one_name(sources: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the files of the classes that share a name, by that name; an underscore before it makes no other."""
+    """Return the files of the classes that share a name, by that name without an underscore before it."""
     places: dict[str, list[str]] = defaultdict(list)
     for file, source in sources.items():
         for node in ast.parse(source).body:
@@ -35,8 +35,8 @@ def test_no_two_classes_have_one_name() -> None:
 def test_the_engine_has_other_names_than_the_oracle() -> None:
     for file, source in SOURCES.items():
         if file.startswith("engine/"):
-            named = {node.name for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)}
-            assert not named & THE_ORACLES_OWN, file
+            classes = {node.name for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)}
+            assert not classes & NAMES_OF_THE_ORACLE, file
 
 
 def test_two_classes_of_one_name_are_found() -> None:
@@ -45,7 +45,7 @@ def test_two_classes_of_one_name_are_found() -> None:
 
 
 CLOCKS = {"time", "time_ns", "monotonic", "monotonic_ns", "now", "utcnow", "today", "localtime", "gmtime"}
-READERS = {
+READERS_OF_CLOCKS = {
     "muntin_engine/backends/local/streams/clock.py": "the one reading a micro-batch of a stream in this process",
     "muntin_engine/backends/spark/inputs/clock_source.py": "the one reading a micro-batch that becomes a row",
     "muntin_engine/workers/traces.py": "when a task of a worker began and ended",
@@ -54,7 +54,7 @@ READERS = {
 
 
 def clocks_read(text: str) -> Iterator[str]:
-    """Yield the calls of clocks in a file; methods of Muntin's own that are called so, as of a meter, are none."""
+    """Yield the calls of clocks in a source; a method of another object with such a name, as of a meter, is none."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CLOCKS:
             owner = ast.unparse(node.func.value)
@@ -72,9 +72,9 @@ def test_only_the_clock_and_the_traces_of_workers_ask_what_time_it_is() -> None:
             if any(clocks_read(file.read_text(encoding="utf-8"))):
                 readers.add(file.as_posix().partition("/src/")[2])
     assert file_count > 300
-    assert readers == set(READERS)
+    assert readers == set(READERS_OF_CLOCKS)
 
 
-def test_a_clock_is_found() -> None:
+def test_calls_of_clocks_are_found_and_those_of_methods_with_such_names_are_not() -> None:
     text = "import time\nfrom datetime import datetime\nstarted = time.time_ns()\ndatetime.now()\nmeter.now()\n"
     assert list(clocks_read(text)) == ["time.time_ns", "datetime.now"]

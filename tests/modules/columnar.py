@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import inf, isfinite, nan
@@ -11,6 +11,21 @@ from typing import Any
 import numpy as np
 
 from muntin import Aggregate, ColumnarAggregate, Component
+
+
+def component_rows(names: Iterable[str], components: Mapping[str, Any], show: Callable[[float], Any]) -> Any:
+    """Return all components of each window as a tuple.
+
+    Args:
+        names: The names of the components, in the order of the tuple; vectors are spread out.
+        components: The components, each with a number or a vector per window.
+        show: Function from a number to what the tuple has of it.
+    """
+    columns = [components[name].reshape(len(components[name]), -1) for name in names]
+    rows = np.concatenate(columns, axis=1).tolist()
+    results = np.empty(len(rows), object)
+    results[:] = [tuple(map(show, row)) for row in rows]
+    return results
 
 
 class Everything(ColumnarAggregate[int | None, list[int]]):
@@ -33,7 +48,7 @@ class Everything(ColumnarAggregate[int | None, list[int]]):
 
 
 class Statistics(ColumnarAggregate[int | None, list[float]]):
-    """A component of each kind: with and without an inverse, numbers and vectors, ours and the writer's own."""
+    """A component of each kind: with and without an inverse, numbers and vectors, Muntin's and the writer's own."""
 
     name, version = "test.statistics", "1"
 
@@ -65,10 +80,7 @@ class Statistics(ColumnarAggregate[int | None, list[float]]):
         }
 
     def compute_results(self, components: Mapping[str, Any]) -> Any:
-        columns = [components[name].reshape(len(components["count"]), -1) for name in self.components()]
-        results = np.empty(len(columns[0]), object)
-        results[:] = [tuple(row) for row in np.concatenate(columns, axis=1).tolist()]
-        return results
+        return component_rows(self.components(), components, show=float)
 
 
 class Sums(ColumnarAggregate[int | None, list[float]]):
@@ -98,14 +110,11 @@ class Sums(ColumnarAggregate[int | None, list[float]]):
         }
 
     def compute_results(self, components: Mapping[str, Any]) -> Any:
-        columns = [components[name].reshape(len(components["count"]), -1) for name in self.components()]
-        results = np.empty(len(columns[0]), object)
-        results[:] = [tuple(row) for row in np.concatenate(columns, axis=1).tolist()]
-        return results
+        return component_rows(self.components(), components, show=float)
 
 
 class Nulls(ColumnarAggregate[int | None, int | None]):
-    """Reads nulls, and returns some."""
+    """How many payloads are null; null if none is."""
 
     name, version = "test.nulls", "1"
     skips_nulls = False
@@ -121,7 +130,7 @@ class Nulls(ColumnarAggregate[int | None, int | None]):
 
 
 class Members(ColumnarAggregate[int | None, int]):
-    """How many payloads are not null; none of a window without any."""
+    """How many payloads are not null, which may be 0."""
 
     name, version = "test.members", "1"
     empty_result = 0
@@ -137,7 +146,7 @@ class Members(ColumnarAggregate[int | None, int]):
 
 
 class EverythingWithoutNulls(ColumnarAggregate[int, list[int]]):
-    """All payloads, and it does not read nulls."""
+    """All payloads, by a module that does not accept nulls."""
 
     name, version = "test.given", "1"
     components = Everything.components
@@ -173,14 +182,11 @@ class HostileSums(ColumnarAggregate[int | None, list[str]]):
         return {"total": values, "mean": values, "both": np.stack([-values, values], 1), "short": payloads / 7}
 
     def compute_results(self, components: Mapping[str, Any]) -> Any:
-        columns = [components[name].reshape(len(components["total"]), -1) for name in self.components()]
-        results = np.empty(len(columns[0]), object)
-        results[:] = [tuple(map(repr, row)) for row in np.concatenate(columns, axis=1).tolist()]
-        return results
+        return component_rows(self.components(), components, show=repr)
 
 
 class PlainHostileSums(Aggregate[int | None, tuple[str, ...] | None]):
-    """The results of `HostileSums`, computed by fractions."""
+    """The results of `HostileSums`, computed by fractions: the oracle, which shares no code with the columnar form."""
 
     name, version = "test.plain_hostile_sums", "1"
 
@@ -189,22 +195,24 @@ class PlainHostileSums(Aggregate[int | None, tuple[str, ...] | None]):
         if not places:
             return None
         values = [HOSTILE[place % len(HOSTILE)] for place in places]
-        opposite = [-value for value in values]
-        short = float(np.float32(exact_quotient([float(np.float32(place / 7)) for place in places], len(places))))
         total = exact_quotient(values, 1)
         mean = exact_quotient(values, len(values))
-        opposite_total = exact_quotient(opposite, 1)
-        return tuple(map(repr, (total, mean, opposite_total, total, short)))
+        opposite_total = exact_quotient([-value for value in values], 1)
+
+        # Floats of 32 bits, as they come in and as they go out.
+        short_values = [float(np.float32(place / 7)) for place in places]
+        short_mean = float(np.float32(exact_quotient(short_values, len(places))))
+        return tuple(map(repr, (total, mean, opposite_total, total, short_mean)))
 
 
 def exact_quotient(values: Sequence[float], divisor: int) -> float:
-    """Return a sum divided by a number, rounded once."""
-    odd = {repr(value) for value in values if not isfinite(value)}
-    if odd:
-        return float(odd.pop()) if len(odd) == 1 else nan
+    """Return a sum divided by a number, rounded once; a sum of both infinities, or with a NaN, is NaN."""
+    not_finite = {repr(value) for value in values if not isfinite(value)}
+    if not_finite:
+        return float(not_finite.pop()) if len(not_finite) == 1 else nan
     exact = sum(map(Fraction, values), Fraction(0)) / divisor
     try:
-        return float(exact) + 0.0
+        return float(exact) + 0.0  # which makes 0.0 of -0.0
     except OverflowError:
         return inf if exact > 0 else -inf
 
@@ -216,6 +224,7 @@ FORMS: dict[str, tuple[ColumnarAggregate[Any, Any], ...]] = {
     "all": (Nulls(), Statistics(), Everything(), Members()),
     "hostile": (HostileSums(),),
 }
+"""Columnar aggregates by what they show."""
 
 INVERTIBLE: dict[str, tuple[ColumnarAggregate[Any, Any], ...]] = {
     "sums": (Sums(),),
@@ -226,4 +235,4 @@ INVERTIBLE: dict[str, tuple[ColumnarAggregate[Any, Any], ...]] = {
 """Modules whose components can all be subtracted."""
 
 ORACLES: dict[str, tuple[Aggregate[Any, Any], ...]] = {"hostile": (PlainHostileSums(),)}
-"""Modules that compute the expected results of some of them in another way."""
+"""Modules that compute the results of some of these in another way, and so say what is expected."""

@@ -20,6 +20,7 @@ from muntin import (
 )
 
 Lifetime = tuple[int, int, int]
+"""The start, end and payload of an event."""
 
 
 def as_tuples(events: Iterable[Event[int]]) -> list[Lifetime]:
@@ -41,6 +42,8 @@ def inside(event: Event[int], window: Window) -> Event[int]:
 
 
 class Everything(Aggregate[int, str]):
+    """The payloads of a window."""
+
     name, version = "test.everything", "1"
 
     def compute_result(self, payloads: Sequence[int]) -> str:
@@ -48,6 +51,8 @@ class Everything(Aggregate[int, str]):
 
 
 class Lifetimes(Aggregate[int, str]):
+    """The extent of a window, and the lifetimes and payloads of its events."""
+
     name, version = "test.lifetimes", "1"
     is_time_sensitive = True
 
@@ -56,6 +61,8 @@ class Lifetimes(Aggregate[int, str]):
 
 
 class Growing(IncrementalAggregate[int, list[int], str]):
+    """The payloads of a window, to which others are only added."""
+
     name, version = "test.growing", "1"
 
     def create_state(self) -> list[int]:
@@ -69,6 +76,8 @@ class Growing(IncrementalAggregate[int, list[int], str]):
 
 
 class Sliding(Growing):
+    """The payloads of a window, of which some are removed again."""
+
     name, version = "test.sliding", "1"
 
     def remove_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
@@ -85,6 +94,8 @@ class Range(Sliding):
 
 
 class GrowingLifetimes(IncrementalAggregate[int, list[Lifetime], str]):
+    """The same as `Lifetimes`, to which events are only added."""
+
     name, version = "test.growing_lifetimes", "1"
     is_time_sensitive = True
 
@@ -99,6 +110,8 @@ class GrowingLifetimes(IncrementalAggregate[int, list[Lifetime], str]):
 
 
 class SlidingLifetimes(GrowingLifetimes):
+    """The same, from which events are removed again."""
+
     name, version = "test.sliding_lifetimes", "1"
 
     def remove_events(self, state: list[Lifetime], events: Sequence[Event[int]], window: Window) -> list[Lifetime]:
@@ -106,7 +119,7 @@ class SlidingLifetimes(GrowingLifetimes):
 
 
 class Positive(Operator[int, int]):
-    """No row at all for many windows, several equal rows for others."""
+    """Returns no row at all for many windows, and several equal rows for others."""
 
     name, version = "test.positive", "1"
 
@@ -115,7 +128,7 @@ class Positive(Operator[int, int]):
 
 
 class Echo(Operator[int, int]):
-    """Gives the events back as it sees them."""
+    """Returns the events with their own lifetimes, cut off before the window."""
 
     name, version = "test.echo", "1"
     is_time_sensitive = True
@@ -125,7 +138,7 @@ class Echo(Operator[int, int]):
 
 
 class Bounds(Operator[int, str]):
-    """A bare row for each window, and points where events start inside it: it writes times and reads some."""
+    """Returns a row without a lifetime for each window, and a point where each event starts inside it."""
 
     name, version = "test.bounds", "1"
     is_time_sensitive = True
@@ -138,7 +151,7 @@ class Bounds(Operator[int, str]):
 
 
 class Stamped(Operator[int, int]):
-    """Writes times but reads none, so its windows close early."""
+    """Returns rows with lifetimes but reads none of its events, so that its windows close early."""
 
     name, version = "test.stamped", "1"
     is_time_sensitive = True
@@ -149,7 +162,7 @@ class Stamped(Operator[int, int]):
 
 
 class Early(Operator[int, int]):
-    """Returns rows that start before its window, which needs a contract without restriction."""
+    """Returns rows that may start before the window, for which it needs a contract without restriction."""
 
     name, version = "test.early", "1"
     is_time_sensitive = True
@@ -160,6 +173,8 @@ class Early(Operator[int, int]):
 
 
 class GrowingRows(IncrementalOperator[int, list[int], int]):
+    """A row for each odd payload, to which others are only added."""
+
     name, version = "test.growing_rows", "1"
 
     def create_state(self) -> list[int]:
@@ -173,6 +188,8 @@ class GrowingRows(IncrementalOperator[int, list[int], int]):
 
 
 class SlidingRows(GrowingRows):
+    """The same, from which payloads are removed again."""
+
     name, version = "test.sliding_rows", "1"
 
     def remove_events(self, state: list[int], payloads: Sequence[int]) -> list[int]:
@@ -180,6 +197,8 @@ class SlidingRows(GrowingRows):
 
 
 class GrowingEcho(IncrementalOperator[int, list[Lifetime], int]):
+    """The same as `Echo`, to which events are only added."""
+
     name, version = "test.growing_echo", "1"
     is_time_sensitive = True
 
@@ -194,6 +213,8 @@ class GrowingEcho(IncrementalOperator[int, list[Lifetime], int]):
 
 
 class SlidingEcho(GrowingEcho):
+    """The same, from which events are removed again."""
+
     name, version = "test.sliding_echo", "1"
 
     def remove_events(self, state: list[Lifetime], events: Sequence[Event[int]], window: Window) -> list[Lifetime]:

@@ -1,4 +1,4 @@
-"""Modules whose results show what they were given."""
+"""Modules whose results show the events that they were called with."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Count(IncrementalAggregate[Any, int, int]):
 
 
 class Total(IncrementalAggregate[float, float, float]):
-    """The sum of the payloads; their sizes are exact in a float."""
+    """The sum of the payloads, which are small enough for a float to be exact."""
 
     name, version = "show.total", "1.0.0"
 
@@ -61,7 +61,7 @@ class Total(IncrementalAggregate[float, float, float]):
 
 
 class Leg(NamedTuple):
-    """When one sets off, and how far one goes; both are known."""
+    """The start of a part of a journey and its length; neither may be null."""
 
     since: int
     km: float
@@ -77,7 +77,7 @@ class Farthest(Aggregate[Leg, float]):
 
 
 class Lifetimes(Aggregate[int, list[tuple[Instant, Instant | None, int]]]):
-    """The events of a window as the module sees them."""
+    """The start, end and payload of each event of a window, as the module sees them."""
 
     name, version = "show.lifetimes", "1.0.0"
     is_time_sensitive = True
@@ -87,7 +87,7 @@ class Lifetimes(Aggregate[int, list[tuple[Instant, Instant | None, int]]]):
 
 
 class Echo(Operator[int, int]):
-    """The events that start in the window, with the lifetimes they have."""
+    """The events that start in the window, with their own lifetimes."""
 
     name, version = "show.echo", "1.0.0"
     is_time_sensitive = True

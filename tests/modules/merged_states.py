@@ -30,7 +30,7 @@ from tests.modules.stream_operators import Alarms, Gaps, Level, Newest, Overdue,
 
 
 class Merged(IncrementalAggregate[int, list[int], list[int]]):
-    """The members in order, whose state is changed in place, so that whatever shares one shows."""
+    """The payloads in order. States are changed in place: if two windows share one, their results are wrong."""
 
     name, version = "test.merged", "1"
 
@@ -43,10 +43,10 @@ class Merged(IncrementalAggregate[int, list[int], list[int]]):
         return state
 
     def combine(self, state: list[int], other: list[int]) -> list[int]:
-        before = list(other)
-        for payload in before:
+        added_payloads = list(other)
+        for payload in added_payloads:
             insort(state, payload)
-        assert other == before, "the two states are one"
+        assert other == added_payloads, "the two states are one"
         return state
 
     def compute_result(self, state: list[int]) -> list[int]:
@@ -65,7 +65,10 @@ class Deducted(Merged):
 
 
 class Spans(IncrementalAggregate[int | None, tuple[int, list[int]], list[int]]):
-    """How many members there are, nulls among them, the least and the largest; a state is a tuple with a list."""
+    """The number of payloads, nulls among them, and the least and the largest.
+
+    A state is a tuple of the number and a list of the two, which is empty while all payloads are null.
+    """
 
     name, version = "test.spans", "1"
 
@@ -73,17 +76,22 @@ class Spans(IncrementalAggregate[int | None, tuple[int, list[int]], list[int]]):
         return 0, []
 
     def add_events(self, state: tuple[int, list[int]], payloads: Sequence[int | None]) -> tuple[int, list[int]]:
-        return state[0] + len(payloads), _ends([*state[1], *(each for each in payloads if each is not None)])
+        count, least_and_largest = state
+        numbers = [payload for payload in payloads if payload is not None]
+        return count + len(payloads), _least_and_largest([*least_and_largest, *numbers])
 
     def combine(self, state: tuple[int, list[int]], other: tuple[int, list[int]]) -> tuple[int, list[int]]:
-        return state[0] + other[0], _ends([*state[1], *other[1]])
+        count, least_and_largest = state
+        other_count, other_least_and_largest = other
+        return count + other_count, _least_and_largest([*least_and_largest, *other_least_and_largest])
 
     def compute_result(self, state: tuple[int, list[int]]) -> list[int]:
-        return [state[0], *state[1]]
+        count, least_and_largest = state
+        return [count, *least_and_largest]
 
 
-def _ends(values: Sequence[int]) -> list[int]:
-    return [min(values), max(values)] if values else []
+def _least_and_largest(numbers: Sequence[int]) -> list[int]:
+    return [min(numbers), max(numbers)] if numbers else []
 
 
 class Pairs(Operator[int, tuple[int, str]]):
@@ -137,14 +145,14 @@ class Spelled(Aggregate[int, str]):
 
 
 class Listed(CollectList[int]):
-    """The list, as a tuple: rows of a table are counted."""
+    """The payloads in their order, as a tuple: scenarios count rows, whose values have to be hashable."""
 
     def compute_result(self, state: list[int]) -> Any:
         return tuple(super().compute_result(state))
 
 
 class Followed(IncrementalOperator[int, list[int], int]):
-    """The differences from each payload to the next; what it removes are the oldest."""
+    """The first payload, and the differences from each payload to the next; what is removed is the oldest."""
 
     name, version = "test.followed", "1"
     is_time_sensitive = True
@@ -161,7 +169,7 @@ class Followed(IncrementalOperator[int, list[int], int]):
         return state[len(events) :]
 
     def compute_result(self, state: list[int], window: Window) -> Iterable[int]:
-        return [state[0], *(after - before for before, after in pairwise(state))]
+        return [state[0], *(payload - previous for previous, payload in pairwise(state))]
 
 
 def positive(value: int) -> bool:
@@ -169,7 +177,7 @@ def positive(value: int) -> bool:
 
 
 class Signs(StreamOperator[int, None, int]):
-    """Gives an odd payload with both signs, and lets one that is above 5 last as long as it says."""
+    """Returns a payload above 5 as an event that lasts so many ticks, and any other odd one with both signs."""
 
     name, version = "test.signs", "1.0.0"
 
@@ -182,9 +190,11 @@ class Signs(StreamOperator[int, None, int]):
 class Automaton(StreamOperator[int, list[int], list[int]]):
     """Goes from state to state by chance; the same seed, state and cause give the same chance.
 
-    A state has a number, the time of the next wake-up, and the times at which events and wake-ups came. A new key has
-    the number 0. With an odd seed the automaton is periodic; with an even one it asks for no wake-up once its state is
-    long. Some of the times that it asks for have passed: after events and, unless it is periodic, after wake-ups.
+    A state is a list: a number below 4, the time of the next wake-up or -1, and the times at which events and wake-ups
+    came. A new key has the number 0, and a state with the number 0 is empty.
+
+    With an odd seed the automaton is periodic; with an even one it asks for no wake-up once its state is long. Some of
+    the times that it asks for have passed: after events and, unless it is periodic, after wake-ups.
     """
 
     name, version = "test.automaton", "1"
@@ -212,14 +222,21 @@ class Automaton(StreamOperator[int, list[int], list[int]]):
         """Go to another state, and yield up to two results: a state at the time, or an event that lasts."""
         random = Random(f"{self.seed} {state[0]} {cause}")
         state[0] = random.randrange(4)
-        lengths = (1, 2, 5, 30) if self.is_periodic and cause == "wake-up" else (-3, 0, 1, 2, 5, 30)
-        state[1] = time + random.choice(lengths) if random.random() < 0.7 else -1
+
+        # A periodic operator has to ask for a later time at each wake-up.
+        waits: tuple[int, ...] = (-3, 0, 1, 2, 5, 30)
+        if self.is_periodic and cause == "wake-up":
+            waits = (1, 2, 5, 30)
+        state[1] = -1
+        if random.random() < 0.7:
+            state[1] = time + random.choice(waits)
         if not self.is_periodic and len(state) > 12:
             state[1] = -1
-        if state[0]:
-            state.append(time)
-        else:
+
+        if state[0] == 0:
             state[1:] = [-1]
+        else:
+            state.append(time)
         for _ in range(random.randrange(3)):
             if random.random() < 0.5:
                 yield state
@@ -233,7 +250,7 @@ ANY: dict[str, Modules] = SHAPES | {"operator of two columns": (Pairs(),)}
 ANY |= {
     "some read nulls": (Spans(), *SHAPES["time-sensitive aggregate"], *SHAPES["incremental aggregate that removes"])
 }
-"""A module of each base class."""
+"""Modules of each base class, and groups of several."""
 
 
 class BoundEcho(Echo):

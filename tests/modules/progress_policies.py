@@ -15,7 +15,9 @@ class Guarded(ProgressPolicy):
     delay: int
 
     def watermark(self, seen: SourceProgress) -> int:
-        return (seen.newest if seen.clock is None else min(seen.newest, seen.clock)) - self.delay
+        if seen.clock is None:
+            return seen.newest - self.delay
+        return min(seen.newest, seen.clock) - self.delay
 
     def describe(self, spell: Callable[[int], str]) -> str:
         return f"{spell(self.delay)} behind the newest start, or behind the clock"
@@ -28,8 +30,10 @@ class Elapsing(ProgressPolicy):
     wait: int
 
     def watermark(self, seen: SourceProgress) -> int:
-        silent = 0 if seen.clock is None or seen.last_heard is None else seen.clock - seen.last_heard
-        return seen.newest - self.wait + silent
+        silence = 0
+        if seen.clock is not None and seen.last_heard is not None:
+            silence = seen.clock - seen.last_heard
+        return seen.newest - self.wait + silence
 
     def describe(self, spell: Callable[[int], str]) -> str:
         return f"{spell(self.wait)} behind the newest start, and on with the clock"
@@ -47,7 +51,9 @@ class Outvoted(ProgressPolicy):
         return self.of
 
     def watermark(self, seen: SourceProgress) -> int | None:
-        return seen.latest[self.of // 2] - self.delay if len(seen.latest) == self.of else None
+        if len(seen.latest) < self.of:
+            return None
+        return seen.latest[self.of // 2] - self.delay
 
     def describe(self, spell: Callable[[int], str]) -> str:
         return f"{spell(self.delay)} behind the middle one of the {self.of} newest starts"

@@ -1,4 +1,4 @@
-"""Refinements of one's own, honest ones and one that breaks each law."""
+"""Refinements of results: some that obey all laws, and for each law at least one that breaks it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Change(ResultRefinement):
     name, version = "test.change", "1"
 
     def refine(self, state: Any, result: Result, is_final: bool) -> tuple[Any, Result]:
-        before = state or dict.fromkeys(result, 0)
-        return dict(result), {name: value - before[name] for name, value in result.items()}
+        previous = state or dict.fromkeys(result, 0)
+        return dict(result), {name: value - previous[name] for name, value in result.items()}
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class OnlyIfMoved(ResultRefinement):
 
 @dataclass(frozen=True)
 class OtherThanBefore(ResultRefinement):
-    """Emits a result that is another than the last one; of any type."""
+    """Emits a result, of any type, unless it equals the one before it."""
 
     name, version = "test.other_than_before", "1"
 
@@ -49,30 +49,34 @@ class OtherThanBefore(ResultRefinement):
 
 @dataclass(frozen=True)
 class EverySecond(ResultRefinement):
-    """Emits the result before, at every second firing, and keeps all; of any type."""
+    """Emits at every second firing the result of the firing before, of any type; its state has all results."""
 
     name, version = "test.every_second", "1"
 
     def refine(self, state: Any, result: Result, is_final: bool) -> tuple[Any, Result | None]:
         results = [*(state or []), dict(result)]
-        return results, results[-2] if len(results) % 2 == 0 else None
+        if len(results) % 2 == 1:
+            return results, None
+        return results, results[-2]
 
 
-class _Named:
+class _Unchanged:
+    """Emits each result as it is, and keeps nothing."""
+
     version = "1"
 
     def refine(self, state: Any, result: Result, is_final: bool) -> Any:
         return None, result
 
 
-class Undescribed(_Named, ResultRefinement):
+class Undescribed(_Unchanged, ResultRefinement):
     """It is no dataclass."""
 
     name = "test.undescribed"
 
 
 @dataclass(frozen=True)
-class KeepsAnObject(_Named, ResultRefinement):
+class KeepsAnObject(_Unchanged, ResultRefinement):
     name = "test.keeps_an_object"
 
     def refine(self, state: Any, result: Result, is_final: bool) -> Any:
@@ -80,7 +84,7 @@ class KeepsAnObject(_Named, ResultRefinement):
 
 
 @dataclass(frozen=True)
-class ChangesItsState(_Named, ResultRefinement):
+class ChangesItsState(_Unchanged, ResultRefinement):
     name = "test.changes_its_state"
 
     def refine(self, state: Any, result: Result, is_final: bool) -> Any:
@@ -90,16 +94,21 @@ class ChangesItsState(_Named, ResultRefinement):
 
 
 @dataclass(frozen=True)
-class Counts(_Named, ResultRefinement):
+class Counts(_Unchanged, ResultRefinement):
+    """It emits nothing at every third call, whatever it is called with."""
+
     name = "test.counts"
     _calls: ClassVar[itertools.count[int]] = itertools.count()
 
     def refine(self, state: Any, result: Result, is_final: bool) -> Any:
-        return None, result if next(self._calls) % 3 else None
+        is_third = next(self._calls) % 3 == 0
+        return None, None if is_third else result
 
 
 @dataclass(frozen=True)
-class Halves(_Named, ResultRefinement):
+class Halves(_Unchanged, ResultRefinement):
+    """Of integers it makes floats, which the columns of the results cannot have."""
+
     name = "test.halves"
 
     def refine(self, state: Any, result: Result, is_final: bool) -> Any:
@@ -107,7 +116,7 @@ class Halves(_Named, ResultRefinement):
 
 
 @dataclass(frozen=True)
-class Renames(_Named, ResultRefinement):
+class Renames(_Unchanged, ResultRefinement):
     name = "test.renames"
 
     def refine(self, state: Any, result: Result, is_final: bool) -> Any:
@@ -115,7 +124,7 @@ class Renames(_Named, ResultRefinement):
 
 
 @dataclass(frozen=True)
-class Fails(_Named, ResultRefinement):
+class Fails(_Unchanged, ResultRefinement):
     name = "test.fails"
 
     def refine(self, state: Any, result: Result, is_final: bool) -> Any:
@@ -123,6 +132,8 @@ class Fails(_Named, ResultRefinement):
 
 
 HONEST = (Change(), OnlyIfMoved(2), OtherThanBefore(), EverySecond())
+"""Refinements that obey all laws."""
+
 HOSTILE: Mapping[str, tuple[ResultRefinement, ...]] = {
     "test_definition_is_complete": (Undescribed(),),
     "test_states_are_plain_data": (KeepsAnObject(), Fails()),
@@ -130,3 +141,4 @@ HOSTILE: Mapping[str, tuple[ResultRefinement, ...]] = {
     "test_the_same_results_are_refined_alike": (Counts(),),
     "test_it_emits_all_columns_or_none": (Halves(), Renames()),
 }
+"""Refinements that break a law, by the test of the law."""

@@ -1,4 +1,4 @@
-"""Modules that a restart does something to, each in its own way, and one that it does nothing to."""
+"""Modules whose results a restart changes, each in its own way, and some that it does nothing to."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class TotalOnSelf(Total):
 
 
 class Calls(Total):
-    """Counts what it has seen on itself."""
+    """Keeps the payloads that it has seen on itself, and gives another result after three of them."""
 
     name, version = "test.calls", "1"
 
@@ -59,7 +59,7 @@ class Calls(Total):
 
 
 class CombinesOnSelf(Total):
-    """Knows on itself how many states it combined."""
+    """Counts on itself how many states it has combined, and adds one to each result after the first."""
 
     name, version = "test.combines_on_self", "1"
 
@@ -125,7 +125,7 @@ class Locked(Total):
 
 
 class Negative(Total):
-    """Raises on one payload."""
+    """Fails on negative payloads."""
 
     name, version = "test.negative", "1"
 
@@ -136,7 +136,7 @@ class Negative(Total):
 
 
 class Random(Total):
-    """Gives another result each time."""
+    """Gives another result each time, by a count on its class."""
 
     name, version = "test.random", "1"
     drawn = 0
@@ -147,6 +147,8 @@ class Random(Total):
 
 
 class Mean(ColumnarAggregate[float, float]):
+    """Keeps all that counts in its components."""
+
     name, version = "test.mean", "1"
 
     def components(self) -> dict[str, Component]:
@@ -174,7 +176,7 @@ class Departures(RowOperator[int, list[int], int, int]):
 
 
 class DeparturesOnSelf(Departures):
-    """Counts them on itself."""
+    """Counts the rows that leave on itself."""
 
     name, version = "test.departures_on_self", "1"
 
@@ -201,7 +203,7 @@ class Numbers(StreamOperator[int, list[int], int]):
 
 
 class NumbersOnSelf(Numbers):
-    """Counts them on itself."""
+    """Counts the events on itself."""
 
     name, version = "test.numbers_on_self", "1"
 
@@ -234,6 +236,8 @@ class Buffer(IncrementalAggregate[int, bytearray, int]):
 
 @dataclass
 class Span:
+    """A record whose class refuses some values; but it sees only those that its constructor is called with."""
+
     least: int = 0
     most: int = 0
 
@@ -243,7 +247,7 @@ class Span:
 
 
 class Turns(IncrementalAggregate[int, Span, int]):
-    """Changes a record to what its class refuses."""
+    """Changes a record in place to what its class refuses, so that it cannot be read back."""
 
     name, version = "test.turns", "1"
 

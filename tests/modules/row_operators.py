@@ -1,4 +1,4 @@
-"""Operators that follow rows, and say what they are told."""
+"""Operators that follow rows, and return what their handlers are called with."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Rows = RowsInWindow[int]
 
 
 class HandlerCalls(RowOperator[int, State, Line, Line]):
-    """A line for each call of a handler."""
+    """A line for each call of a handler: `insert 3 of 1,2,3 [0, 10)`, with the payloads of the window."""
 
     name, version = "rows.handler_calls", "1.0.0"
 
@@ -56,7 +56,7 @@ class HandlerCalls(RowOperator[int, State, Line, Line]):
 
 
 class Full(RowOperator[int, dict[str, int], int, None]):
-    """The tick at which a window is full for the first time; its state is always as good as a new one."""
+    """The tick at which a window is full for the first time; its state stays empty."""
 
     name, version = "rows.full", "1.0.0"
 
@@ -68,7 +68,7 @@ class Full(RowOperator[int, dict[str, int], int, None]):
 
 
 class Numbers(RowOperator[int, dict[int, int], int, None]):
-    """The number of each row that comes; it remembers members."""
+    """The number of each row that comes; its state has the times of the members, by their numbers."""
 
     name, version = "rows.numbers", "1.0.0"
 
@@ -85,9 +85,10 @@ class Numbers(RowOperator[int, dict[int, int], int, None]):
 
 
 def numbers(windows: RowWindows, count: int) -> list[int]:
-    """The numbers of so many rows."""
-    events = [Event.point(place, place) for place in range(count)]
-    return [row.value for row in evaluate(WindowedQuery(windows, [Computation(Numbers())]), events)]
+    """Return the numbers that so many rows, one at each tick, have in windows, by the reference evaluator."""
+    query = WindowedQuery(windows, [Computation(Numbers())])
+    events = [Event.point(tick, tick) for tick in range(count)]
+    return [row.value for row in evaluate(query, events)]
 
 
 def _names(rows: Iterable[MemberRow[int]]) -> str:
@@ -103,11 +104,11 @@ def _line(state: State, text: str, window: Rows) -> Line:
 
 @dataclass
 class Stays:
-    """For how long rows stayed.
+    """For how long rows stayed in a window.
 
     Attributes:
-        came: When each member came, by number.
-        longest: The longest stay so far, by partition.
+        came: The times of the members, by their numbers.
+        longest: The longest stay of a row so far, by partition.
     """
 
     came: dict[int, int] = field(default_factory=dict)
@@ -115,7 +116,10 @@ class Stays:
 
 
 class Longest(RowOperator[int, Stays, list[int], tuple[int, int, int]]):
-    """How many rows each partition has, when one comes or passes; and of each that leaves, the longest stay so far."""
+    """The number of members of each partition when a row comes; and the longest stay so far when one leaves.
+
+    A row that passes without becoming a member has the number of members with a minus, and its payload.
+    """
 
     name, version = "rows.longest", "1.0.0"
 
@@ -132,8 +136,8 @@ class Longest(RowOperator[int, Stays, list[int], tuple[int, int, int]]):
     def on_evict(
         self, state: Stays, rows: Sequence[MemberRow[int]], window: RowsInWindow[int]
     ) -> Iterable[tuple[int, int, int]]:
-        name = str(window.partition)
+        partition = str(window.partition)
         for row in rows:
             stay = window.time - state.came.pop(row.number)
-            state.longest[name] = max(stay, state.longest.get(name, 0))
-            yield row.payload, row.time, state.longest[name]
+            state.longest[partition] = max(stay, state.longest.get(partition, 0))
+            yield row.payload, row.time, state.longest[partition]

@@ -1,4 +1,4 @@
-"""Modules that show which rows they were given, in which order, and how."""
+"""Modules that show with which rows they were called, in which order, and which were added to a state or removed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from muntin import Aggregate, Event, IncrementalAggregate, Operator, Window
 
 
 class Listed(Aggregate[int, list[int]]):
-    """The payloads of a window, in the order in which they are given."""
+    """The payloads of a window, in the order in which the module gets them."""
 
     name, version = "rows.listed", "1.0.0"
     reads_order = True
@@ -20,7 +20,7 @@ class Listed(Aggregate[int, list[int]]):
 
 
 class Sliding(IncrementalAggregate[int, int, int]):
-    """The sum, added to and removed from."""
+    """The sum, to which payloads are added and from which they are removed."""
 
     name, version = "rows.sliding", "1.0.0"
 
@@ -38,7 +38,11 @@ class Sliding(IncrementalAggregate[int, int, int]):
 
 
 class Kept(IncrementalAggregate[int, list[int], list[int]]):
-    """The payloads in order, of which the oldest are removed; counts those that are added to any state."""
+    """The payloads in order, of which the oldest are removed.
+
+    Attributes:
+        added: The payloads that were added to any state, of all objects of the class.
+    """
 
     name, version = "rows.kept", "1.0.0"
     reads_order = True
@@ -67,5 +71,5 @@ class Changes(Operator[int, int]):
     reads_order = True
 
     def compute_result(self, events: Sequence[Event[int]], window: Window) -> Iterable[Event[int]]:
-        for before, after in pairwise(events):
-            yield Event(after.start, after.start + 1, after.payload - before.payload)
+        for previous, event in pairwise(events):
+            yield Event(event.start, event.start + 1, event.payload - previous.payload)

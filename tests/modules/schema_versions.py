@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from muntin import IncrementalAggregate, Module
+from muntin import IncrementalAggregate
 
 
 class First(IncrementalAggregate[int, list[int], int]):
@@ -38,7 +38,11 @@ class Sum:
 
 
 class Second(IncrementalAggregate[int, Sum, int]):
-    """The same, kept as a record. It remembers what it upgraded."""
+    """The same, kept as a record.
+
+    Attributes:
+        upgraded: The states that it has upgraded, each with the version that made it.
+    """
 
     name, version = "test.total", "2.0"
 
@@ -62,7 +66,9 @@ class Second(IncrementalAggregate[int, Sum, int]):
 
     def upgrade_state(self, state: Any, version: str) -> Sum:
         self.upgraded.append((state, version))
-        return Sum(state[0] if version == "1.0" else state["total"])
+        if version == "1.0":
+            return Sum(state[0])
+        return Sum(state["total"])
 
 
 class Third(Second):
@@ -72,7 +78,7 @@ class Third(Second):
 
 
 class Broken(Second):
-    """A version that cannot upgrade what it finds."""
+    """A newer version that fails on every older state."""
 
     version = "3.0"
 
@@ -81,7 +87,7 @@ class Broken(Second):
 
 
 class Without(First):
-    """A newer version that says nothing of older ones."""
+    """A newer version that neither upgrades older states nor says that it continues them."""
 
     version = "1.1"
 
@@ -91,8 +97,3 @@ class Compatible(First):
 
     version = "1.2"
     continues_since = "1.0"
-
-
-def identity_of(*modules: Module, **parts: Any) -> Mapping[str, Any]:
-    """Return the identity of a plan whose modules read the first column."""
-    return {**parts, "modules": [[module.name, module.version, {}, [0]] for module in modules]}

@@ -1,4 +1,4 @@
-"""Modules with two or three inputs whose results show what they were given."""
+"""Modules with two inputs, whose results show the events of each that they were called with."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Both: TypeAlias = Left | Right
 
 
 def is_of_both(payload: int | None) -> bool:
-    """True if a scenario's payload is of the left or of the right stream."""
+    """Tell whether a scenario's payload is of the left or of the right stream: every third one is of neither."""
     return payload is not None and payload % 3 < 2
 
 
@@ -59,7 +59,7 @@ class Members(Aggregate[Both, list[int]]):
 
 
 class TimedMembers(Aggregate[Both, list[int]]):
-    """The payloads of a window."""
+    """The payloads of a window, by a module that is called with events and does not read their times."""
 
     name, version = "both.timed_members", "1.0.0"
     is_time_sensitive = True
@@ -77,7 +77,7 @@ class State(NamedTuple):
 
 
 class KeptMembers(IncrementalAggregate[Both, State, list[int]]):
-    """The payloads of a window, with all that is optional."""
+    """The payloads of a window, by a module with all optional methods."""
 
     name, version = "both.kept_members", "1.0.0"
 
@@ -104,13 +104,11 @@ class KeptMembers(IncrementalAggregate[Both, State, list[int]]):
         return State(state.left + other.left, state.right + other.right)
 
     def compute_result(self, state: State) -> list[int]:
-        return sorted(
-            [number_of_input(left) for left in state.left] + [number_of_input(right) for right in state.right]
-        )
+        return sorted(map(number_of_input, [*state.left, *state.right]))
 
 
 class Pairs(Operator[Both, int]):
-    """A row per pair of a left event and a right one: their product."""
+    """A row for each pair of a left event and a right one: the product of their numbers."""
 
     name, version = "both.pairs", "1.0.0"
     is_time_sensitive = True
@@ -124,7 +122,10 @@ class Pairs(Operator[Both, int]):
 
 
 class Answers(StreamOperator[Both, dict[int, int], int]):
-    """How long after a left event the right one of its number comes; each left one is answered once."""
+    """The time from a left event to the first right one with its number; each left one is answered once.
+
+    A state has the times of left events that are not answered yet, by their numbers.
+    """
 
     name, version = "both.answers", "1.0.0"
 
@@ -135,7 +136,9 @@ class Answers(StreamOperator[Both, dict[int, int], int]):
         if isinstance(payload, Left):
             state[payload.number] = time
             return []
-        return [time - state.pop(payload.number)] if payload.number in state else []
+        if payload.number not in state:
+            return []
+        return [time - state.pop(payload.number)]
 
     def is_empty(self, state: dict[int, int]) -> bool:
         return not state

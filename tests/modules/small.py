@@ -1,4 +1,4 @@
-"""Small modules that show what a query does with its events."""
+"""Small modules that show which events are in a window and with which lifetimes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Count(IncrementalAggregate[Any, int, int]):
 
 
 class TimeWeightedAverage(Aggregate[float, float]):
-    """The paper's example (SI-61)."""
+    """The average of payloads, each weighted by how long its event lasts in the window: the paper's example (SI-61)."""
 
     name, version = "show.time_weighted_average", "1.0.0"
     is_time_sensitive = True
@@ -43,7 +43,7 @@ class TimeWeightedAverage(Aggregate[float, float]):
 
 
 class Seen(Operator[Any, tuple[int, int]]):
-    """The lifetimes as the module sees them, in rows without lifetimes of their own."""
+    """A row for each event with the start and end that the module sees; the rows have the lifetime of the window."""
 
     name, version = "show.seen", "1.0.0"
     is_time_sensitive = True
@@ -53,7 +53,7 @@ class Seen(Operator[Any, tuple[int, int]]):
 
 
 class Echo(Operator[Any, Any]):
-    """The events themselves."""
+    """The events of a window, as rows with the same lifetimes."""
 
     name, version = "show.echo", "1.0.0"
     is_time_sensitive = True

@@ -1,4 +1,4 @@
-"""Operators that follow a stream, as tests have them."""
+"""Operators that follow a stream, event by event, and ask for wake-ups."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ class Newest(StreamOperator[int, list[int], int]):
 
 
 class Silence(StreamOperator[int, dict[str, int], str]):
-    """Says where no event came for so long; the key is forgotten then."""
+    """A row where no event has come for a length of time; the key is forgotten then.
+
+    A state has the time of the last event.
+    """
 
     name, version = "test.silence", "1"
 
@@ -45,7 +48,10 @@ class Silence(StreamOperator[int, dict[str, int], str]):
 
 
 class Gaps(StreamOperator[int, list[int], int]):
-    """A row for each gap that is longer than so much: it lasts as long as the gap did, from where it was seen."""
+    """An event for each long gap between events: it begins at the end of the gap and lasts as long as the gap did.
+
+    A state has the time of the last event.
+    """
 
     name, version = "test.gaps", "1"
 
@@ -56,14 +62,15 @@ class Gaps(StreamOperator[int, list[int], int]):
         return []
 
     def on_event(self, state: list[int], payload: int, time: int) -> Iterable[Event[int]]:
-        for last in state:
-            if time - last > self.longest:
-                yield Event(time, time + time - last, time - last)
+        for last_time in state:
+            gap = time - last_time
+            if gap > self.longest:
+                yield Event(time, time + gap, gap)
         state[:] = [time]
 
 
 class Ticker(StreamOperator[int, list[int], int]):
-    """The last payload at each multiple of a period, for ever."""
+    """The last payload at each multiple of a period, for ever; a state has it and the next of these times."""
 
     name, version = "test.ticker", "1"
     is_periodic = True
@@ -89,7 +96,7 @@ class Ticker(StreamOperator[int, list[int], int]):
 
 
 class Reminders(StreamOperator[int, list[int], str]):
-    """Reminds of each payload, which is a time, when it comes, or as soon as possible if it has passed."""
+    """A row at the time that each payload names, or as soon as possible if it has passed; a state has these times."""
 
     name, version = "test.reminders", "1"
 
@@ -135,7 +142,7 @@ class Alarms(IntervalOperator[int, list[int], str]):
 
 
 class Level(IntervalOperator[int, list[int], list[int]]):
-    """The events under way, whenever that changes, by their payloads."""
+    """The payloads of the events under way, whenever one starts or ends."""
 
     name, version = "test.level", "1"
 
@@ -155,7 +162,10 @@ class Level(IntervalOperator[int, list[int], list[int]]):
 
 
 class Overdue(IntervalOperator[int, list[list[int]], str]):
-    """Tells of an event that is still under way after so long, and of its end."""
+    """A row when an event is still under way after a length of time, and one at its end then.
+
+    A state has a list for each event under way: the time at which it is overdue, its payload, and 1 if that was told.
+    """
 
     name, version = "test.overdue", "1"
 
@@ -169,19 +179,21 @@ class Overdue(IntervalOperator[int, list[list[int]], str]):
         state.append([time + self.longest, payload, 0])
 
     def on_end(self, state: list[list[int]], payload: int, time: int) -> Iterable[Event[str]]:
-        ended = next(entry for entry in state if entry[1] == payload)
-        state.remove(ended)
-        if ended[2]:
+        entry = next(entry for entry in state if entry[1] == payload)
+        state.remove(entry)
+        _due, _payload, is_told = entry
+        if is_told:
             yield Event(time, time + 3, f"{payload} is back")
 
     def next_time(self, state: list[list[int]]) -> int | None:
-        return min((due for due, _, is_told in state if not is_told), default=None)
+        return min((due for due, _payload, is_told in state if not is_told), default=None)
 
     def on_time(self, state: list[list[int]], time: int) -> Iterable[str]:
         for entry in state:
-            if entry[0] == time and not entry[2]:
+            due, payload, is_told = entry
+            if due == time and not is_told:
                 entry[2] = 1
-                yield f"{entry[1]} is overdue"
+                yield f"{payload} is overdue"
 
     def is_empty(self, state: list[list[int]]) -> bool:
         return not state

@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def run(spark: Any, folder: Path) -> list[dict[str, Any]]:
-    """Return the progress of the query, without what is not ours to read or names places of this machine."""
+    """Return the progress of the query; what only Spark reads, or what names places of this machine, is left out."""
     stream = stream_of(spark, folder / "stream", [table(rows) for rows in BATCHES])
     query = events(stream, key="station", at="at", watermark="5 minutes", buckets=2).window(tumbling("10 minutes"))
     results = query.aggregate(longest=module(Longest, "km")).results()
@@ -69,9 +69,16 @@ def run(spark: Any, folder: Path) -> list[dict[str, Any]]:
 
 
 def table(rows: Sequence[tuple[str, int, float | None]]) -> pa.Table:
-    at = [datetime.fromtimestamp((EIGHT + minutes * MINUTE) / 1_000_000, UTC) for _, minutes, _ in rows]
-    columns = {"station": [station for station, _, _ in rows], "km": [km for _, _, km in rows]}
-    return pa.table({**columns, "at": pa.array(at, pa.timestamp("us", tz="UTC"))})
+    """Return rides, given as their stations, minutes after 8 o'clock, and kilometers, as a table of the stream."""
+    stations, minutes, kilometers = zip(*rows, strict=True)
+    times = [datetime.fromtimestamp((EIGHT + minute * MINUTE) / 1_000_000, UTC) for minute in minutes]
+    return pa.table(
+        {
+            "station": pa.array(stations),
+            "km": pa.array(kilometers),
+            "at": pa.array(times, pa.timestamp("us", tz="UTC")),
+        }
+    )
 
 
 if __name__ == "__main__":

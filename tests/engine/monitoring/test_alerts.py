@@ -14,7 +14,6 @@ from muntin_engine import BatchMetrics, MetricsListener, alert
 from tests.engine.monitoring.queries import progress
 
 MINUTE = 60_000_000
-FAR = {"newest": 30 * MINUTE, "watermark": 10 * MINUTE, "accepted": 90, "late": 10}
 
 
 def test_each_limit_that_is_exceeded_is_a_sentence() -> None:
@@ -22,6 +21,8 @@ def test_each_limit_that_is_exceeded_is_a_sentence() -> None:
         query="rides", batch=1, accepted=90, late=10, newest=30 * MINUTE, watermark=0, seconds=4.0, state_bytes=5000
     )
     limits = alert(lag="10 minutes", late_share=0.05, rejected_share=0.01, seconds=10, state_bytes=2000, keys_held=5)
+
+    # No row was rejected, 4 seconds are below 10, and how many keys are held is not known.
     assert limits.exceeded(batch) == {
         "lag": "lag is 30 min, above 10 min",
         "late_share": "late_share is 0.1, above 0.05",
@@ -29,20 +30,33 @@ def test_each_limit_that_is_exceeded_is_a_sentence() -> None:
     }
 
 
-@pytest.mark.parametrize("wrong", [{}, {"lagg": 3}, {"late_share": "much"}, {"late_share": True}, {"lag": "a while"}])
-def test_what_is_no_limit_is_refused(wrong: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "limits",
+    [
+        pytest.param({}, id="none"),
+        pytest.param({"lagg": 3}, id="unknown name"),
+        pytest.param({"late_share": "much"}, id="text for a number"),
+        pytest.param({"late_share": True}, id="truth for a number"),
+        pytest.param({"lag": "a while"}, id="no length of time"),
+    ],
+)
+def test_what_is_no_limit_is_refused(limits: dict[str, Any]) -> None:
     with pytest.raises(QueryError):
-        alert(**wrong)
+        alert(**limits)
 
 
 def test_a_listener_logs_when_a_limit_begins_and_ceases_to_be_exceeded(caplog: pytest.LogCaptureFixture) -> None:
+    lags_in_minutes = [1, 20, 20, 1]
     received: list[BatchMetrics] = []
     listener = MetricsListener(received.append, alerts=[alert(lag="15 minutes")])
-    near = {**FAR, "watermark": 29 * MINUTE}
+
     with caplog.at_level(logging.INFO, "muntin.alerts"):
-        for number, metrics in enumerate((near, FAR, FAR, near)):
-            event: Any = SimpleNamespace(progress=SimpleNamespace(json=json.dumps(progress(number, rides=metrics))))
+        for number, lag in enumerate(lags_in_minutes):
+            metrics = {"newest": 30 * MINUTE, "watermark": (30 - lag) * MINUTE}
+            report = json.dumps(progress(number, rides=metrics))
+            event: Any = SimpleNamespace(progress=SimpleNamespace(json=report))
             listener.onQueryProgress(event)
+
     assert [metrics.batch for metrics in received] == [0, 1, 2, 3]
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
         ("WARNING", "rides: lag is 20 min, above 15 min, in micro-batch 1"),

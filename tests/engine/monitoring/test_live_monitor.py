@@ -21,10 +21,11 @@ from muntin_engine.monitoring.terminal_panels import picture_of
 from tests.engine.monitoring.queries import FakeQuery, progress, recorded
 
 BATCHES = [progress(number, muntin={"accepted": 1000 * number, "state_bytes": 2_500_000}) for number in range(4)]
+"""Four micro-batches, of 0, 1,000, 2,000 and 3,000 rows."""
 
 
 def text_of(query: FakeQuery, *, is_active: bool = False) -> str:
-    """Draw a query all of whose micro-batches have ended, as text."""
+    """Return the text that shows a query all of whose micro-batches have ended."""
     query.looks = len(query.batches)
     console = Console(file=StringIO(), record=True, width=120)
     console.print(picture_of(query, is_active=is_active))
@@ -32,19 +33,12 @@ def text_of(query: FakeQuery, *, is_active: bool = False) -> str:
 
 
 def line(text: str, label: str) -> str:
-    """Return the line of a label, with single spaces."""
+    """Return the line of a panel that begins with a label, without the frame and with single spaces."""
     (matching_line,) = [line for line in text.splitlines() if re.match(rf"│\s+{label}  ", line)]
     return re.sub(r"\s+", " ", matching_line.replace("│", "")).strip()
 
 
-def watched(query: FakeQuery, *, width: int = 100) -> Console:
-    """Return a console that a query was shown on until it ended."""
-    console = Console(file=StringIO(), record=True, width=width)
-    watch_on(query, Live(console=console, auto_refresh=False), refresh=1, pause=never)
-    return console
-
-
-def never(_: float) -> None:
+def no_pause(_: float) -> None:
     """Wait for no time."""
 
 
@@ -54,13 +48,14 @@ def test_a_terminal_shows_the_last_batch_and_the_sums() -> None:
     assert re.search(r"last\s+last 4", text)
     assert line(text, "rows in") == "rows in 3,000 6,000"
     assert line(text, "state") == "state 2.5 MB"
-    assert line(text, "time") == "time 500 ms 2.00 s"
+    assert line(text, "time") == "time 500 ms 2.00 s"  # each takes half a second
     assert "held back: no events have come" in text
     assert "the query has ended" in text
 
 
-def test_a_recorded_query_has_all_its_lines() -> None:
+def test_a_query_that_ran_on_spark_has_a_line_for_each_number_that_it_reports() -> None:
     text = text_of(FakeQuery(recorded(), name="rides"))
+    # of the last micro-batch, and of all four
     assert line(text, "rows in").endswith(" 1 7")
     assert line(text, "late").endswith(" 0 1")
     assert line(text, "windows closed").endswith(" 2 4")
@@ -76,7 +71,7 @@ def test_several_queries_in_one_are_shown_each() -> None:
     assert re.findall(r"(\w+): micro-batch 0", text) == ["left", "right"]
 
 
-def test_a_query_that_reports_nothing_is_said_to() -> None:
+def test_a_query_without_any_metrics_is_said_to_have_reported_no_muntin_query() -> None:
     text = text_of(FakeQuery([{"batchId": 0}, {"batchId": 1}], name="other"), is_active=True)
     assert text.strip() == "other runs; it has not reported any Muntin query yet"
 
@@ -86,37 +81,43 @@ def test_a_query_that_fails_is_shown_with_the_first_line_of_why() -> None:
     assert text.splitlines()[-1].strip() == "the query has failed: a module failed"
 
 
-def test_names_are_shown_as_they_are() -> None:
+def test_a_name_that_looks_like_markup_is_shown_as_it_is() -> None:
     queries: dict[str, Any] = {"<b>[red]": {"accepted": 1}}
     assert "<b>[red]: micro-batch 0" in text_of(FakeQuery([progress(0, **queries)]))
 
 
 def test_a_terminal_is_left_with_the_last_picture() -> None:
     query = FakeQuery(BATCHES)
-    text = watched(query).export_text()
+    console = Console(file=StringIO(), record=True, width=100)
+    watch_on(query, Live(console=console, auto_refresh=False), refresh=1, pause=no_pause)
+
+    text = console.export_text()
     assert line(text, "rows in") == "rows in 3,000 6,000"
     assert "the query has ended" in text
     assert query.looks == len(BATCHES) + 1, "it looks until the query has ended"
 
 
 @pytest.mark.parametrize(("refresh", "pauses"), [(0.05, [0.05]), (0.25, [0.1, 0.1, 0.05])])
-def test_between_looks_it_waits_for_as_long_as_it_is_told(refresh: float, pauses: list[float]) -> None:
-    waited: list[float] = []
-    watch_on(FakeQuery(BATCHES[:1]), Live(console=Console(file=StringIO())), refresh, waited.append)
-    assert waited == pytest.approx(pauses)
+def test_between_looks_it_waits_for_as_long_as_it_is_told_a_tenth_of_a_second_at_a_time(
+    refresh: float, pauses: list[float]
+) -> None:
+    seconds: list[float] = []
+    watch_on(FakeQuery(BATCHES[:1]), Live(console=Console(file=StringIO())), refresh, pause=seconds.append)
+    assert seconds == pytest.approx(pauses)
 
 
 def test_ctrl_c_ends_the_watching_and_not_the_query() -> None:
-    def interrupt(_: float) -> None:
+    def press_ctrl_c(_: float) -> None:
         signal.raise_signal(signal.SIGINT)
 
     query = FakeQuery(BATCHES)
-    before = signal.getsignal(signal.SIGINT)
+    handler = signal.getsignal(signal.SIGINT)
     console = Console(file=StringIO(), record=True, width=100)
-    watch_on(query, Live(console=console, auto_refresh=False), refresh=1, pause=interrupt)
+    watch_on(query, Live(console=console, auto_refresh=False), refresh=1, pause=press_ctrl_c)
+
     assert console.export_text().splitlines()[-1].strip() == "the query runs"
     assert query.looks == 1
-    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.getsignal(signal.SIGINT) is handler, "the handler that was there is there again"
 
 
 def test_without_rich_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,31 +137,36 @@ MINUTE = 60_000_000
 EIGHT = 1_714_550_400_000_000
 
 
-def session(*batches: Sequence[Mapping[str, Any]], name: str | None = None) -> Any:
+def session(*histories: Sequence[Mapping[str, Any]], name: str | None = None) -> Any:
+    """Return a session that runs a Spark query for each of these histories of progress, `id-0`, `id-1` and so on."""
     active = [
-        SimpleNamespace(id=f"id-{place}", runId=f"run-{place}", name=name, recentProgress=recent_progress)
-        for place, recent_progress in enumerate(batches)
+        SimpleNamespace(id=f"id-{place}", runId=f"run-{place}", name=name, recentProgress=history)
+        for place, history in enumerate(histories)
     ]
     return SimpleNamespace(streams=SimpleNamespace(active=active))
 
 
-def only(*batches: Mapping[str, Any], name: str | None = None) -> RunningQuery:
-    (running,) = queries(session(batches, name=name))
-    return running
+def running_query(*batches: Mapping[str, Any], name: str | None = None) -> RunningQuery:
+    """Return the only query of a session, as `queries` lists it after these micro-batches."""
+    (query,) = queries(session(batches, name=name))
+    return query
 
 
 def test_two_unnamed_queries_of_one_session_are_told_apart() -> None:
-    first, second = queries(session([progress(muntin={"accepted": 3})], [progress(muntin={"accepted": 5})]))
+    first_history = [progress(muntin={"accepted": 3})]
+    second_history = [progress(muntin={"accepted": 5})]
+    first, second = queries(session(first_history, second_history))
+
     assert first.name == second.name == "muntin"
-    assert first.query_id == "id-0"
-    assert first.run_id == "run-0"
-    assert second.query_id == "id-1"
+    assert (first.query_id, first.run_id) == ("id-0", "run-0")
+    assert (second.query_id, second.run_id) == ("id-1", "run-1")
     assert first.rows_per_second == 6  # a batch takes half a second
     assert second.rows_per_second == 10
 
 
 def test_the_pace_is_that_of_all_kept_batches_with_the_time_between_them() -> None:
-    running = only(*(progress(number, muntin={"accepted": 10}) for number in range(4)))  # one starts each second
+    # One batch starts each second, and the last one ends half a second after its start.
+    running = running_query(*(progress(number, muntin={"accepted": 10}) for number in range(4)))
     assert running.rows_per_second == 40 / 3.5
 
 
@@ -170,8 +176,10 @@ def test_a_query_says_what_its_results_wait_for() -> None:
         "newest": EIGHT,
         "watermark": EIGHT - 10 * MINUTE,
         "output_watermark": EIGHT - 40 * MINUTE,
+        "state_bytes": 2_400_000,
+        "keys_held": 1312,
     }
-    running = only(progress(4, muntin={**metrics, "state_bytes": 2_400_000, "keys_held": 1312}), name="rides")
+    running = running_query(progress(4, muntin=metrics), name="rides")
     assert str(running).splitlines() == [
         "muntin (Spark query 'rides', id-0, run run-0)",
         "  rows       18.0 a second; micro-batch 4 took 500 ms",
@@ -183,28 +191,46 @@ def test_a_query_says_what_its_results_wait_for() -> None:
     assert repr(running) == str(running)
 
 
-def test_what_takes_most_of_a_batch_is_named() -> None:
-    module = {"evaluate_us": 400_000, "module_us:longest": 300_000}
-    assert only(progress(muntin={"newest": 1, "watermark": 1, **module})).held_back_by == (
-        "module longest takes 300 ms of the 500 ms of the last micro-batch",
-    )
-    stage = {"evaluate_us": 400_000, "module_us:longest": 3_000}
-    assert (
-        "stage evaluate takes 400 ms" in only(progress(muntin={"newest": 1, "watermark": 1, **stage})).held_back_by[0]
-    )
-    spark = {"evaluate_us": 40_000}
-    assert "Spark itself takes 460 ms" in only(progress(muntin={"newest": 1, "watermark": 1, **spark})).held_back_by[0]
+@pytest.mark.parametrize(
+    ("microseconds", "reason"),
+    [
+        (
+            {"evaluate_us": 400_000, "module_us:longest": 300_000},
+            "module longest takes 300 ms of the 500 ms of the last micro-batch",
+        ),
+        ({"evaluate_us": 400_000, "module_us:longest": 3_000}, "stage evaluate takes 400 ms"),
+        ({"evaluate_us": 40_000}, "Spark itself takes 460 ms"),
+    ],
+    ids=["module", "stage", "spark"],
+)
+def test_what_takes_most_of_a_batch_is_named(microseconds: dict[str, int], reason: str) -> None:
+    (held_back_by,) = running_query(progress(muntin={"newest": 1, "watermark": 1, **microseconds})).held_back_by
+    assert held_back_by.startswith(reason)
 
 
-def test_a_query_that_has_not_begun_or_not_heard_of_its_input_or_has_ended_says_so() -> None:
-    assert only().held_back_by == ("no micro-batch has ended yet",)
-    assert (only().name, only().lag) == (None, None)
-    assert only(progress(muntin={"accepted": 0})).held_back_by == ("no events have come",)
-    assert only(progress(muntin={"newest": 5})).held_back_by[0].startswith("nothing has said yet how complete")
-    assert only(progress(muntin={"newest": 5, "watermark": INFINITY})).held_back_by == ("its input has ended",)
+def test_a_query_without_a_micro_batch_says_so_and_has_no_name_and_no_lag() -> None:
+    running = running_query()
+    assert running.held_back_by == ("no micro-batch has ended yet",)
+    assert running.name is None
+    assert running.lag is None
 
 
-def test_a_query_of_others_is_left_out_and_several_in_one_have_an_entry_each() -> None:
-    theirs = {"batchId": 0, "observedMetrics": {"theirs": {"rows": 1}}}
-    assert queries(session([theirs])) == []
-    assert [running.name for running in queries(session([progress(left={}, right={})]))] == ["left", "right"]
+def test_a_query_says_whether_its_input_has_begun_reported_progress_or_ended() -> None:
+    before_events = running_query(progress(muntin={"accepted": 0}))
+    assert before_events.held_back_by == ("no events have come",)
+
+    without_progress = running_query(progress(muntin={"newest": 5}))
+    assert without_progress.held_back_by[0].startswith("nothing has said yet how complete")
+
+    at_the_end = running_query(progress(muntin={"newest": 5, "watermark": INFINITY}))
+    assert at_the_end.held_back_by == ("its input has ended",)
+
+
+def test_a_query_without_metrics_of_muntin_is_not_listed() -> None:
+    foreign_progress = {"batchId": 0, "observedMetrics": {"theirs": {"rows": 1}}}
+    assert queries(session([foreign_progress])) == []
+
+
+def test_two_queries_in_one_spark_query_are_listed_each() -> None:
+    listed = queries(session([progress(left={}, right={})]))
+    assert [query.name for query in listed] == ["left", "right"]

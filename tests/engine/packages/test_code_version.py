@@ -66,10 +66,12 @@ VERSION = module(Mine, "x").cls.version
 print(VERSION)
 '''
 NEAR = "def plus(x, y):\n    return x + y\n"
+"""The file beside the program, which it imports."""
 
 
 @pytest.fixture
-def first(tmp_path: Path) -> str:
+def first_version(tmp_path: Path) -> str:
+    """The version of the module of the program as it is above."""
     (tmp_path / "first").mkdir()
     return version_of(tmp_path / "first")
 
@@ -88,21 +90,24 @@ def version_of(folder: Path, program: str = PROGRAM, near: str = NEAR) -> str:
 
 
 def write_program(folder: Path, program: str = PROGRAM, near: str = NEAR) -> None:
+    """Write a program, and the file beside it."""
     (folder / "near.py").write_text(near)
     (folder / "program.py").write_text(program)
 
 
+def test_a_version_is_a_hash_of_eight_digits(first_version: str) -> None:
+    assert re.fullmatch(r"code-.{8}", first_version)
+
+
 @pytest.mark.parametrize("seed", ["1", "2"])
-def test_it_is_the_same_in_each_process(tmp_path: Path, first: str, seed: str) -> None:
+def test_a_version_is_the_same_in_each_process(tmp_path: Path, first_version: str, seed: str) -> None:
     write_program(tmp_path)
-    environment = {**os.environ, "PYTHONHASHSEED": seed}
+    environment = {**os.environ, "PYTHONHASHSEED": seed}  # which gives sets another order
     command = [sys.executable, "program.py"]
     done = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
     )
-    assert done.stdout.strip() == first, done.stderr
-    assert first.startswith("code-")
-    assert len(first) == len("code-") + 8
+    assert done.stdout.strip() == first_version, done.stderr
 
 
 @pytest.mark.parametrize(
@@ -116,9 +121,11 @@ def test_it_is_the_same_in_each_process(tmp_path: Path, first: str, seed: str) -
     ],
     ids=["docstring", "comment", "unused constant", "order in a set", "unused function"],
 )
-def test_what_makes_no_difference_changes_nothing(tmp_path: Path, first: str, old: str, new: str) -> None:
+def test_what_makes_no_difference_to_results_leaves_the_version_as_it_is(
+    tmp_path: Path, first_version: str, old: str, new: str
+) -> None:
     assert old in PROGRAM
-    assert version_of(tmp_path, PROGRAM.replace(old, new)) == first
+    assert version_of(tmp_path, PROGRAM.replace(old, new)) == first_version
 
 
 @pytest.mark.parametrize(
@@ -133,13 +140,15 @@ def test_what_makes_no_difference_changes_nothing(tmp_path: Path, first: str, ol
     ],
     ids=["method", "constant", "attribute", "function of a function", "state", "set"],
 )
-def test_a_change_of_what_it_computes_is_another_version(tmp_path: Path, first: str, old: str, new: str) -> None:
+def test_a_change_of_what_a_module_computes_is_another_version(
+    tmp_path: Path, first_version: str, old: str, new: str
+) -> None:
     assert old in PROGRAM
-    assert version_of(tmp_path, PROGRAM.replace(old, new)) != first
+    assert version_of(tmp_path, PROGRAM.replace(old, new)) != first_version
 
 
-def test_a_change_in_a_file_beside_the_script_is_another_version(tmp_path: Path, first: str) -> None:
-    assert version_of(tmp_path, near=NEAR.replace("x + y", "x - y")) != first
+def test_a_change_in_a_file_beside_the_program_is_another_version(tmp_path: Path, first_version: str) -> None:
+    assert version_of(tmp_path, near=NEAR.replace("x + y", "x - y")) != first_version
 
 
 class Plain(Aggregate[int, int]):
@@ -187,12 +196,14 @@ def test_the_class_with_the_version_is_the_class_in_everything_else() -> None:
 
 
 def test_what_a_class_uses_of_its_own_package_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = code_version(Average)
+    original_version = code_version(Average)
     monkeypatch.setattr(sys.modules["muntin_stats.amount"], "exact_sum", lambda amount: amount)
-    assert code_version(Average) != before
+    assert code_version(Average) != original_version
 
 
-def uses(value: object) -> type:
+def class_that_uses(value: object) -> type:
+    """Return a class with a method that returns a constant with this value."""
+
     class Using:
         def of(self) -> object:
             return value
@@ -215,43 +226,60 @@ def uses(value: object) -> type:
     ids=["array", "mapping", "duration", "pattern", "cached", "partial", "type", "object"],
 )
 def test_a_constant_counts_with_its_value(value: object, equal_value: object, other_value: object) -> None:
-    assert code_version(uses(value)) == code_version(uses(equal_value))
-    assert code_version(uses(value)) != code_version(uses(other_value))
+    assert code_version(class_that_uses(value)) == code_version(class_that_uses(equal_value))
+    assert code_version(class_that_uses(value)) != code_version(class_that_uses(other_value))
 
 
-def of_lambdas(step: int) -> type:
-    class Made:
+def class_with_lambda(step: int) -> type:
+    """Return a class whose function adds a step, which it closes over."""
+
+    class Adding:
         add = staticmethod(lambda x: x + step)
 
-    return Made
+    return Adding
 
 
 def test_what_a_function_closes_over_counts() -> None:
-    assert code_version(of_lambdas(1)) == code_version(of_lambdas(1))
-    assert code_version(of_lambdas(1)) != code_version(of_lambdas(2))
+    assert code_version(class_with_lambda(1)) == code_version(class_with_lambda(1))
+    assert code_version(class_with_lambda(1)) != code_version(class_with_lambda(2))
 
 
-def run_cell(number: int, text: str) -> dict[str, type]:
-    """Run a cell as a notebook does, whose source Python finds by the name of a file that there is not."""
-    name = f"/nowhere/ipykernel_7/{number}.py"
-    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    exec(compile(text, name, "exec"), CELLS)
-    return CELLS
+class Notebook:
+    """Runs cells as a notebook does: Python finds their source by the names of files that there are not.
+
+    Attributes:
+        names: What the cells have defined.
+    """
+
+    def __init__(self) -> None:
+        self.names: dict[str, Any] = {"__name__": "__main__"}
+        self._cells = 0
+
+    def run_cell(self, text: str) -> None:
+        """Run a cell."""
+        self._cells += 1
+        name = f"/nowhere/ipykernel_7/{self._cells}.py"
+        linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+        exec(compile(text, name, "exec"), self.names)
 
 
-CELLS: dict[str, Any] = {"__name__": "__main__"}
 CELL = 'class Noted:\n    """Doc."""\n    def of(self):\n        return helper(1)\n'
 
 
-def test_a_cell_that_is_run_again_is_the_same_code_and_a_changed_helper_is_not() -> None:
-    run_cell(1, "def helper(x):\n    return x + 1\n")
-    first = code_version(run_cell(2, CELL)["Noted"])
-    assert code_version(run_cell(3, "# moved down\n\n" + CELL.replace("Doc.", "Another."))["Noted"]) == first
-    run_cell(4, "def helper(x):\n    return x + 2\n")
-    assert code_version(CELLS["Noted"]) != first
+def test_a_cell_that_is_run_again_is_the_same_code_and_one_whose_helper_has_changed_is_not() -> None:
+    notebook = Notebook()
+    notebook.run_cell("def helper(x):\n    return x + 1\n")
+    notebook.run_cell(CELL)
+    version = code_version(notebook.names["Noted"])
+
+    notebook.run_cell("# moved down\n\n" + CELL.replace("Doc.", "Another."))
+    assert code_version(notebook.names["Noted"]) == version
+
+    notebook.run_cell("def helper(x):\n    return x + 2\n")
+    assert code_version(notebook.names["Noted"]) != version
 
 
-def test_a_class_that_was_used_keeps_its_version() -> None:
+def test_a_class_keeps_its_version_when_python_has_kept_its_annotations() -> None:
     class Helper:
         def double(self, x: int) -> int:
             return 2 * x
@@ -262,12 +290,13 @@ def test_a_class_that_was_used_keeps_its_version() -> None:
         def compute_result(self, payloads: Any) -> int:
             return Helper().double(sum(payloads))
 
-    before = code_version(Doubled)
+    version = code_version(Doubled)
     assert [cls.__annotations__ for cls in (Doubled, Helper)] == [{}, {}], "Python keeps these in the classes now"
-    assert code_version(Doubled) == before == module(Doubled, "x").cls.version
+    assert code_version(Doubled) == version
+    assert module(Doubled, "x").cls.version == version
 
 
-def test_what_a_constant_remembers_makes_no_difference() -> None:
+def test_a_value_that_an_object_has_cached_makes_no_difference_and_a_changed_attribute_does() -> None:
     class Table:
         def __init__(self) -> None:
             self.rows = 2
@@ -277,29 +306,36 @@ def test_what_a_constant_remembers_makes_no_difference() -> None:
             return self.rows * 10
 
     table = Table()
-    cls = uses(table)
-    before = code_version(cls)
-    assert table.total == 20
-    assert code_version(cls) == before
+    cls = class_that_uses(table)
+    version = code_version(cls)
+    assert table.total == 20  # which is kept in the object
+    assert code_version(cls) == version
     table.rows = 3
-    assert code_version(cls) != before
+    assert code_version(cls) != version
 
 
-def test_a_function_of_an_installed_package_goes_by_its_name_and_any_other_by_its_code() -> None:
+def test_a_function_of_an_installed_package_goes_by_its_name_and_arguments() -> None:
+    median = partial(numpy.quantile, q=0.5)
+    functions = [numpy.ptp, numpy.median, numpy.linalg.norm, max, median]
+    identities = [identity_of_function(function) for function in functions]
+    names = [name for name, _version in identities]
+    versions = [version for _name, version in identities]
+    assert names == ["numpy.ptp", "numpy.median", "numpy.norm", "builtins.max", "numpy.quantile"]
+    assert len(set(versions)) == len(functions)
+
+    assert identity_of_function(partial(numpy.quantile, q=0.5)) == identity_of_function(median)
+    assert identity_of_function(partial(numpy.quantile, q=0.6)) != identity_of_function(median)
+
+
+def test_a_function_of_no_package_goes_by_its_code_and_what_it_closes_over() -> None:
     def above(limit: int) -> Any:
         return lambda km: int((km > limit).sum())
 
-    installed = [numpy.ptp, numpy.median, numpy.linalg.norm, max, partial(numpy.quantile, q=0.5)]
-    names = ["numpy.ptp", "numpy.median", "numpy.norm", "builtins.max", "numpy.quantile"]
-    assert [identity_of_function(function)[0] for function in installed] == names
-    assert len({identity_of_function(function)[1] for function in installed}) == len(installed)
-    assert identity_of_function(partial(numpy.quantile, q=0.5)) == identity_of_function(installed[-1])
-    assert identity_of_function(partial(numpy.quantile, q=0.6)) != identity_of_function(installed[-1])
-    assert identity_of_function(above(3)) == identity_of_function(above(3))
     name, version = identity_of_function(above(3))
-    assert (name, version) != identity_of_function(above(4))
     assert name == "function.lambda"
     assert version.startswith("code-")
+    assert identity_of_function(above(3)) == (name, version)
+    assert identity_of_function(above(4)) != (name, version)
 
 
 def test_a_package_with_compiled_parts_can_be_hashed() -> None:

@@ -24,10 +24,29 @@ REQUIRED = ["pluggy>=1", "hypothesis; extra == 'test'", "rich; python_version < 
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder on the path, with a package in it that has a plugin."""
+    """A folder on the path, with the package `shown-there` in it, whose plugin is called `shown`."""
     install(tmp_path, "shown-there", FILES, plugin="shown", requires=REQUIRED)
     monkeypatch.syspath_prepend(tmp_path)
     return tmp_path
+
+
+METADATA = "odd-1.0.dist-info/METADATA"
+
+
+def wheel(folder: Path, files: dict[str, bytes | str]) -> str:
+    """Write a wheel of a package `odd 1.0` with these files, and return its path."""
+    path = folder / "odd-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return str(path)
+
+
+def output_of(program: str) -> str:
+    """Run a program in another process, and return what it prints."""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.mark.usefixtures("installed")
@@ -40,19 +59,20 @@ def test_a_name_means_the_package_that_is_imported_by_it_before_one_without_code
     install(installed, "shown-code", {"shown_name/__init__.py": ""})
     install(installed, "shown-name", {}, requires=["shown-code"])
     assert find_distribution("shown_name").name == "shown-code"
-    assert find_distribution("shown-name").name == "shown-name"
+    assert find_distribution("shown-name").name == "shown-name", "no Python name, so that of a package"
     assert find_distribution("muntin").name == "muntin-sdk"
 
 
 @pytest.mark.parametrize(
     ("origin", "is_in_place"),
     [
-        ('{"dir_info": {"editable": true}, "url": "file:///shown"}', True),  # as pip writes it
-        ('{"url":"file:///shown","dir_info":{"editable":true}}', True),  # as uv writes it
+        ('{"dir_info": {"editable": true}, "url": "file:///shown"}', True),
+        ('{"url":"file:///shown","dir_info":{"editable":true}}', True),
         ('{"url":"file:///shown","dir_info":{}}', False),
         ('{"url":"file:///shown', False),
         ("", False),
     ],
+    ids=["in place, as pip writes it", "in place, as uv writes it", "from a folder", "no JSON", "empty"],
 )
 def test_a_package_that_is_installed_in_place_is_told_whoever_installed_it(
     installed: Path, origin: str, is_in_place: bool
@@ -70,29 +90,30 @@ def test_an_archive_holds_the_python_files_and_the_metadata_alone() -> None:
 def test_an_archive_is_imported_from_and_found_by_its_entry_points(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     path = pack("shown").write(tmp_path / "out")
-    look = (
+    program = (
         f"import sys; sys.path.insert(0, {str(path)!r})\n"
         "from importlib.metadata import entry_points, version\n"
         "import shown_there.deep.part, shown_there.plugin\n"
         "print([e.load().Y for e in entry_points(group='muntin') if e.name == 'shown'], version('shown-there'))\n"
     )
-    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, timeout=60, check=False)
-    assert done.stdout == f"[2] {VERSION}\n", done.stderr
+    assert output_of(program) == f"[2] {VERSION}\n"
 
 
-def test_the_same_files_make_the_same_archive_and_others_another_name(installed: Path, tmp_path: Path) -> None:
-    archive = pack("shown")
+def test_the_same_files_make_the_same_archive_with_the_same_name(installed: Path, tmp_path: Path) -> None:
     paths: list[Path] = []
-    for name in "ab":
-        (tmp_path / name).mkdir()
-        paths.append(pack("shown").write(tmp_path / name))
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        paths.append(pack("shown").write(tmp_path / folder))
     first, second = paths
-    assert first.name == second.name == archive.file_name
+    assert first.name == second.name == pack("shown").file_name
     assert first.read_bytes() == second.read_bytes()
-    assert is_archive_name(archive.file_name)
+    assert is_archive_name(first.name)
 
+
+def test_other_files_make_an_archive_with_another_name(installed: Path) -> None:
+    name = pack("shown").file_name
     (installed / "shown_there" / "plugin.py").write_text("Y = 3\n")
-    assert pack("shown").file_name != archive.file_name
+    assert pack("shown").file_name != name
 
 
 def test_a_package_that_is_installed_in_place_is_packed_from_there() -> None:
@@ -102,15 +123,18 @@ def test_a_package_that_is_installed_in_place_is_packed_from_there() -> None:
     assert imports_of(find_distribution("stats")) == ("muntin_stats",)
 
 
-def test_a_wheel_is_packed_as_it_is(tmp_path: Path) -> None:
-    wheel = tmp_path / "far-1.0-py3-none-any.whl"
-    with zipfile.ZipFile(wheel, "w") as file:
-        file.writestr("far.py", "X = 1\n")
-        file.writestr("far-1.0.data/purelib/more.py", "X = 2\n")
-        file.writestr("far-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: far\nVersion: 1.0\n")
-    archive = pack(wheel)
-    assert archive.label == "far 1.0"
-    assert {"far.py", "more.py"} <= set(archive.files)
+def test_a_wheel_is_packed_with_its_files_where_they_would_be_installed(tmp_path: Path) -> None:
+    path = wheel(
+        tmp_path,
+        {
+            "odd.py": "X = 1\n",
+            "odd-1.0.data/purelib/more.py": "X = 2\n",
+            METADATA: "Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n",
+        },
+    )
+    archive = pack(path)
+    assert archive.label == "odd 1.0"
+    assert {"odd.py", "more.py"} <= set(archive.files)
     assert archive.file_name.endswith(".zip")
 
 
@@ -124,12 +148,9 @@ def test_compiled_parts_are_refused_by_name() -> None:
         pack("numpy")
 
 
-SAID = "Name: {}\nVersion: 1.0\n"
-
-
 @pytest.mark.cases(2)
 @pytest.mark.parametrize(
-    ("file", "hidden"),
+    ("file", "hidden_module"),
     [
         ("os.py", "Python's own module of this name"),
         ("json/__init__.py", "Python's own module of this name"),
@@ -141,10 +162,10 @@ SAID = "Name: {}\nVersion: 1.0\n"
 )
 @pytest.mark.usefixtures("installed")
 def test_a_module_that_would_hide_one_of_python_or_of_another_package_is_refused(
-    tmp_path: Path, file: str, hidden: str
+    tmp_path: Path, file: str, hidden_module: str
 ) -> None:
-    path = wheel(tmp_path, {"odd.py": "", file: "", METADATA: SAID.format("odd")})
-    with pytest.raises(NotShippableError, match=f"'odd 1.0' cannot be .* import its {file} instead of {hidden}"):
+    path = wheel(tmp_path, {"odd.py": "", file: "", METADATA: "Name: odd\nVersion: 1.0\n"})
+    with pytest.raises(NotShippableError, match=f"'odd 1.0' cannot be .* import its {file} instead of {hidden_module}"):
         pack(path)
 
 
@@ -156,7 +177,7 @@ def test_an_installed_package_that_would_hide_another_one_is_refused(installed: 
 
 @pytest.mark.cases(1)
 @pytest.mark.parametrize(
-    ("name", "file"),
+    ("package", "file"),
     [
         ("numpy", "numpy/__init__.py"),
         ("Json", "json.py"),
@@ -165,10 +186,12 @@ def test_an_installed_package_that_would_hide_another_one_is_refused(installed: 
         ("odd", "odd/os.py"),
         ("odd", "os.txt"),
     ],
+    ids=["its own name", "its own name in capitals", "its own name with a dot", "a shared name", "inside", "no module"],
 )
 @pytest.mark.usefixtures("installed")
-def test_a_module_that_hides_nothing_of_others_is_packed(tmp_path: Path, name: str, file: str) -> None:
-    assert file in pack(wheel(tmp_path, {"more.py": "", file: "", METADATA: SAID.format(name)})).files
+def test_a_module_that_hides_nothing_of_others_is_packed(tmp_path: Path, package: str, file: str) -> None:
+    path = wheel(tmp_path, {"more.py": "", file: "", METADATA: f"Name: {package}\nVersion: 1.0\n"})
+    assert file in pack(path).files
 
 
 def test_installed_packages_may_share_a_name_that_is_none_of_theirs(installed: Path) -> None:
@@ -177,7 +200,7 @@ def test_installed_packages_may_share_a_name_that_is_none_of_theirs(installed: P
         assert pack(name).label == f"{name} {VERSION}"
 
 
-def test_a_name_that_nothing_has_gets_the_closest_one() -> None:
+def test_a_name_that_no_package_has_is_refused_with_the_closest_one() -> None:
     with pytest.raises(NotShippableError, match=r"did you mean 'muntin-stats'\?") as caught:
         pack("muntin-stat")
     assert caught.value.package == "muntin-stat"
@@ -191,7 +214,8 @@ def test_a_name_that_two_packages_answer_to_is_refused(installed: Path) -> None:
 
 @pytest.mark.usefixtures("installed")
 def test_what_a_package_requires_is_known_without_its_extras_and_what_other_pythons_need() -> None:
-    assert [dist.name for dist in requirements_of(find_distribution("shown-there"))] == ["pluggy"]
+    requirements = requirements_of(find_distribution("shown-there"))
+    assert [distribution.name for distribution in requirements] == ["pluggy"]
 
 
 def test_only_code_of_no_package_is_local(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,20 +241,9 @@ def test_only_code_of_no_package_is_local(installed: Path, monkeypatch: pytest.M
 
 def test_an_archive_of_a_folder_without_init_is_a_package_all_the_same(tmp_path: Path) -> None:
     path = Archive("spread", "1", {"spread/part.py": b"X = 1\n"}).write(tmp_path)
-    look = f"import sys; sys.path.insert(0, {str(path)!r}); import spread.part; print(spread.part.X)"
-    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, timeout=60, check=False)
-    assert done.stdout == "1\n", done.stderr
-
-
-def wheel(folder: Path, files: dict[str, bytes | str], name: str = "odd-1.0-py3-none-any.whl") -> str:
-    path = folder / name
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for inside, data in files.items():
-            archive.writestr(inside, data)
-    return str(path)
-
-
-METADATA = "odd-1.0.dist-info/METADATA"
+    assert (
+        output_of(f"import sys; sys.path.insert(0, {str(path)!r}); import spread.part; print(spread.part.X)") == "1\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -252,7 +265,7 @@ def test_a_wheel_with_an_odd_name_or_version_is_refused(tmp_path: Path, metadata
     path = wheel(tmp_path, {"odd.py": "", METADATA: metadata})
     with pytest.raises(NotShippableError, match=message) as caught:
         pack(path)
-    assert len(str(caught.value)) < 1000
+    assert len(str(caught.value)) < 1000, "a long name or version is cut"
 
 
 @pytest.mark.parametrize(
@@ -271,12 +284,12 @@ def test_an_installed_package_with_an_odd_name_or_version_is_refused(
 def test_an_archive_that_inflates_without_bound_is_refused_before_it_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archives, "MOST_BYTES", 16 * 2**20)
+    mebibyte = 2**20
+    monkeypatch.setattr(archives, "MOST_BYTES", 16 * mebibyte)
     path = wheel(tmp_path, {"odd.py": "", METADATA: "Name: odd\nVersion: 1.0\n"})
-    zeros = bytes(2**20)
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive, archive.open("odd.bin", "w") as file:
         for _ in range(17):
-            file.write(zeros)
+            file.write(bytes(mebibyte))
     assert Path(path).stat().st_size < 100_000
     with pytest.raises(NotShippableError, match=r"take 17,\d{3},\d{3} bytes when they are inflated"):
         pack(path)
@@ -285,28 +298,35 @@ def test_an_archive_that_inflates_without_bound_is_refused_before_it_does(
 def test_an_archive_that_says_less_than_it_holds_is_refused(tmp_path: Path) -> None:
     path = wheel(tmp_path, {"odd.py": "x" * 100_000, METADATA: "Name: odd\nVersion: 1.0\n"})
     data = Path(path).read_bytes()
-    Path(path).write_bytes(data.replace((100_000).to_bytes(4, "little"), (100).to_bytes(4, "little")))
+    size = (100_000).to_bytes(4, "little")
+    smaller_size = (100).to_bytes(4, "little")
+    Path(path).write_bytes(data.replace(size, smaller_size))
     with pytest.raises(NotShippableError, match="it cannot be read: BadZipFile"):
         pack(path)
 
 
-@pytest.mark.parametrize("flag", [0x1, 0x40])
+@pytest.mark.parametrize("flag", [0x1, 0x40], ids=["encrypted", "strongly encrypted"])
 def test_an_encrypted_archive_is_refused(tmp_path: Path, flag: int) -> None:
     path = wheel(tmp_path, {"odd.py": "x", METADATA: "Name: odd\nVersion: 1.0\n"})
     data = bytearray(Path(path).read_bytes())
-    for sign, place in ((b"PK\x01\x02", 8), (b"PK\x03\x04", 6)):
-        start = data.index(sign)
-        data[start + place : start + place + 2] = flag.to_bytes(2, "little")
+    # the flags of the first file, in its entry of the directory and in its header
+    for signature, offset_of_flags in ((b"PK\x01\x02", 8), (b"PK\x03\x04", 6)):
+        flags = data.index(signature) + offset_of_flags
+        data[flags : flags + 2] = flag.to_bytes(2, "little")
     Path(path).write_bytes(data)
     with pytest.raises(NotShippableError, match="it cannot be read: "):
         pack(path)
 
 
-@pytest.mark.parametrize("damage", [slice(0, 4), slice(40, 60), slice(-30, None)], ids=str)
-def test_a_damaged_archive_is_refused(tmp_path: Path, damage: slice) -> None:
+@pytest.mark.parametrize(
+    "damaged_part",
+    [slice(0, 4), slice(40, 60), slice(-30, None)],
+    ids=["first header", "data of the first file", "end of the directory"],
+)
+def test_a_damaged_archive_is_refused(tmp_path: Path, damaged_part: slice) -> None:
     path = wheel(tmp_path, {"odd.py": "x" * 1000, METADATA: "Name: odd\nVersion: 1.0\n"})
     data = bytearray(Path(path).read_bytes())
-    data[damage] = bytes(len(data[damage]))
+    data[damaged_part] = bytes(len(data[damaged_part]))
     Path(path).write_bytes(data)
     with pytest.raises(NotShippableError, match="it cannot be read: "):
         pack(path)
@@ -315,17 +335,19 @@ def test_a_damaged_archive_is_refused(tmp_path: Path, damage: slice) -> None:
 def test_a_fetched_archive_of_the_same_name_and_other_contents_is_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    good = Archive("odd", "1.0", {"odd.py": b"X = 1"})
+    archive = Archive("odd", "1.0", {"odd.py": b"X = 1"})
     changed = Archive("odd", "1.0", {"odd.py": b"X = 2"})
-    for folder in ("a", "b", "c"):
+    for folder in ("changed", "cut_short", "whole"):
         (tmp_path / folder).mkdir()
-    changed.write(tmp_path / "a").rename(tmp_path / "a" / good.file_name)
-    (tmp_path / "b" / good.file_name).write_bytes(b"PK")
-    monkeypatch.setattr(sys, "path", [str(tmp_path / good.file_name)])
+    changed.write(tmp_path / "changed").rename(tmp_path / "changed" / archive.file_name)
+    (tmp_path / "cut_short" / archive.file_name).write_bytes(b"PK")
+
+    # Spark names the folder above those that have archives.
+    monkeypatch.setattr(sys, "path", [str(tmp_path / archive.file_name)])
     assert not find_fetched_archives()
-    good.write(tmp_path / "c")
+    archive.write(tmp_path / "whole")
     assert find_fetched_archives()
-    assert sys.path == [str(tmp_path / "c" / good.file_name)]
+    assert sys.path == [str(tmp_path / "whole" / archive.file_name)]
 
 
 def test_an_archive_that_was_left_half_written_is_written_anew(tmp_path: Path) -> None:

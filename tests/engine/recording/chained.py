@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -25,11 +25,15 @@ from tests.scenarios.query import Query
 from tests.scenarios.running import comparable
 from tests.scenarios.scenario import Scenario
 
-BUCKETS = 3
+BUCKETS: Final = 3
+"""The number of buckets of the first query."""
+
+BUCKET_SOURCES: Final = ((),) * BUCKETS
+"""The sources of the second query, one for each bucket of the first; no lifetimes are changed."""
 
 
 class Reading(Query):
-    """A query that reads the results of another one, each bucket of which is a source."""
+    """A query that reads the results of another one, whose buckets are its `sources`."""
 
     @property
     def _source_names(self) -> tuple[str, ...]:
@@ -37,16 +41,25 @@ class Reading(Query):
 
 
 class ChainedRun(RecordedRun):
-    """A run of two queries, the second of which reads the results of the first.
+    """A recorded run of two queries, the second of which reads the results of the first.
 
-    A row of the second query holds a number that stands for the result.
+    The payload of an event of the second query is a number that stands for the result.
 
     Attributes:
+        reading_plan: The plan of the second query.
         numbers: The numbers by results: their keys, starts and values.
         emitted: The changes of the output of the second query in each micro-batch.
     """
 
     def __init__(self, scenario: Scenario, reading: Reading, folder: Path, *, is_regrouped: bool) -> None:
+        """Begin a run.
+
+        Args:
+            scenario: The first query with its streams, and the mishaps on the way of both.
+            reading: The second query.
+            folder: The folder of the recording.
+            is_regrouped: True if the second query has a single key `all`; otherwise it has the keys of the first.
+        """
         self._reading = reading
         self._is_regrouped = is_regrouped
         self.reading_plan = next(iter(reading.evaluators.values()))
@@ -69,71 +82,89 @@ class ChainedRun(RecordedRun):
         return self._writer.inner_rows[0]
 
     def number(self, key: Any, event: Event[Any]) -> int:
-        """Return the number that stands for a result, whose end may become another one."""
+        """Return the number that stands for a result of the first query, also after its end was revised."""
         return self.numbers.setdefault((key, event.start, event.payload), len(self.numbers))
 
     def _pass_on(self) -> None:
-        """Run the second query over the results that the first one has just written."""
+        """Run the second query over the results that the first one has just written, in two map tasks."""
         buckets = self._random.sample(self.task.buckets, BUCKETS)
         map_output: list[dict[str, Any]] = []
         for partition, task_buckets in enumerate((buckets[:1], buckets[1:])):
             for batch in self._read(partition, task_buckets):
                 map_output += batch.to_pylist()
+
         results: list[dict[str, Any]] = []
         for bucket, cells in self._second_cells.items():
-            arrivals = collect([row for row in map_output if row["bucket"] == bucket], 1)
-            for blob in run_bucket(self._second, bucket, cells, arrivals):
+            bucket_rows = [row for row in map_output if row["bucket"] == bucket]
+            for blob in run_bucket(self._second, bucket, cells, collect(bucket_rows, 1)):
                 if blob.stream == "results" and blob.data:
                     results += from_blob(blob.data).to_pylist()
         self.emitted.append(results)
 
     def _read(self, partition: int, buckets: list[int]) -> Iterator[pa.RecordBatch]:
-        """Run a task of the second query, which reads the results of these buckets of the first."""
+        """Run a map task of the second query, which reads the results of these buckets of the first.
+
+        Args:
+            partition: The number of the task.
+            buckets: The buckets.
+
+        Returns:
+            The output of the task, for the buckets of the second query.
+        """
         schema = self.task.results.append(pa.field(CHANGE, pa.string())).append(pa.field(SOURCE, pa.string()))
         batches = list(EventReader(schema, self.task.plan.lifetime_column)([self._blobs(buckets)]))
-        passed = self._writer.inner_rows[0].of_task(self._number, partition, PASSED_ON)
-        assert passed is not None
+
+        # What the first query passes on is recorded as it comes, and what the second one reads as it is projected.
+        passed_on = self._writer.inner_rows[0].of_task(self._number, partition, PASSED_ON)
+        assert passed_on is not None
         rows: list[dict[str, Any]] = []
         for batch in batches:
-            passed.write(batch)
+            passed_on.write(batch)
             rows += map(self._projected, batch.to_pylist())
-        passed.finish((), ())
+        passed_on.finish((), ())
+
         projected = self._reading.projected(rows)
         return distribute(self._second, [projected], self._writer.rows.of_task(self._number, partition))
 
     def _blobs(self, buckets: list[int]) -> pa.RecordBatch:
-        """Return the results of these buckets as blobs, each after its output watermark."""
+        """Return the results of these buckets as blobs, each after its output watermark, which is in `rows`."""
         blobs: list[dict[str, Any]] = []
         for bucket in buckets:
             place = self.task.buckets.index(bucket)
             results = [row for row in self.output_changes if self.bucket_of(row["key"]) == place]
+            data = to_blob(pa.Table.from_pylist(results, self.task.results))
             blobs.append({"bucket": bucket, "rows": self.output_watermarks[bucket], "data": None})
-            blob = to_blob(pa.Table.from_pylist(results, self.task.results))
-            blobs.append({"bucket": bucket, "rows": len(results), "data": blob})
-        return pa.RecordBatch.from_pylist(
-            blobs, pa.schema([("bucket", pa.int32()), ("rows", pa.int64()), ("data", pa.binary())])
-        )
+            blobs.append({"bucket": bucket, "rows": len(results), "data": data})
+        schema = pa.schema([("bucket", pa.int32()), ("rows", pa.int64()), ("data", pa.binary())])
+        return pa.RecordBatch.from_pylist(blobs, schema)
 
     def _projected(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a result as Spark would project it for the second query."""
+        """Return a result of the first query as Spark would project it for the second query."""
         lifetime = row[self.task.plan.lifetime_column]
-        values = tuple(comparable(row[part.name]) for part in self.task.plan.outputs)
-        projected = {"change": row[CHANGE], "source": row[SOURCE], "payload": None, **lifetime}
-        if row[CHANGE] in ("punctuate", "close"):
-            return {**projected, "key": None, "id": None, "new_end": None}
-        number = self.number(row["key"], Event(lifetime["start"], lifetime["end"], values))
-        name = row["key"], row.get("event_id")
-        return {
-            **projected,
-            "key": "all" if self._is_regrouped else row["key"],
-            "id": self._ids.setdefault(name, len(self._ids)),
-            "new_end": row.get("new_end"),
-            "payload": number if row[CHANGE] == "insert" else None,
+        projected = {
+            "change": row[CHANGE],
+            "source": row[SOURCE],
+            **lifetime,
+            "key": None,
+            "id": None,
+            "new_end": None,
+            "payload": None,
         }
+        if row[CHANGE] in ("punctuate", "close"):
+            return projected
+
+        projected["key"] = "all" if self._is_regrouped else row["key"]
+        # The ids of results are unique in a key only; here they become numbers that are unique in all keys.
+        projected["id"] = self._ids.setdefault((row["key"], row.get("event_id")), len(self._ids))
+        projected["new_end"] = row.get("new_end")
+        if row[CHANGE] == "insert":
+            values = tuple(comparable(row[part.name]) for part in self.task.plan.outputs)
+            projected["payload"] = self.number(row["key"], Event(lifetime["start"], lifetime["end"], values))
+        return projected
 
 
 def chained(scenario: Scenario, reading: Reading, folder: Path, *, is_regrouped: bool) -> tuple[ChainedRun, Recording]:
-    """Run a chain and return the run and its recording."""
+    """Run a chain over all of its streams, and return the run and its recording; the arguments are a `ChainedRun`'s."""
     run = ChainedRun(scenario, reading, folder, is_regrouped=is_regrouped)
     for arrival in arrivals(scenario):
         run.process(arrival)

@@ -25,13 +25,21 @@ from tests.scenarios.scenario import Scenario
 
 
 class RecordedRun(Run):
-    """A run that is recorded.
+    """A run of a query that is recorded.
 
     Attributes:
         changes: The changes of the output of each micro-batch.
     """
 
     def __init__(self, scenario: Scenario, evaluator: str, folder: Path, **limits: Any) -> None:
+        """Begin a run and its recording.
+
+        Args:
+            scenario: The query, and the mishaps on its way; its streams are drawn by `arrivals`.
+            evaluator: The name of the evaluator that runs the query.
+            folder: The folder of the recording.
+            limits: Limits of the `Recorder`.
+        """
         plan = scenario.query.evaluators[evaluator]
         super().__init__(scenario.query, plan, scenario.mishaps)
         self._data = task_to_data(plan, self.task)
@@ -42,7 +50,7 @@ class RecordedRun(Run):
         self.start()
 
     def start(self) -> None:
-        """Begin a run of the recording."""
+        """Begin a run in the recording, as a query does at each of its starts, with the state that is there."""
         self._writer = RecordingWriter(self._recorder)
         self._writer.begin(RecordedQuery(self._data, self._cells_table), "id", self._number)
 
@@ -76,7 +84,7 @@ class RecordedRun(Run):
 
 
 def arrivals(scenario: Scenario) -> Iterator[Arrival]:
-    """Draw the arrivals of a scenario, micro-batch by micro-batch."""
+    """Draw the arrivals of a scenario, micro-batch by micro-batch, as `Scenario.check_run` does."""
     random = Random(scenario.mishaps.seed)
     clock = EARLIEST
     for batches in itertools.zip_longest(*(stream.batches() for stream in scenario.arriving), fillvalue=Batch(())):
@@ -87,15 +95,31 @@ def arrivals(scenario: Scenario) -> Iterator[Arrival]:
 
 
 def program_modules(plan: Plan) -> list[Any]:
-    """Return the modules and functions of a plan, which no plugin offers."""
+    """Return the modules and functions of a plan: no plugin offers them, so a recording has to be given them."""
     modules: list[Module] = [module.module for module in plan.modules]
     condition = [] if plan.join is None or plan.join.on is None else [plan.join.on.function]
     return [*modules, *condition]
 
 
 def recorded(scenario: Scenario, evaluator: str, folder: Path, **limits: Any) -> tuple[RecordedRun, Recording]:
-    """Run a scenario and return the run and its recording."""
+    """Run a scenario over all of its streams, and return the run and its recording.
+
+    Args:
+        scenario: The scenario.
+        evaluator: The name of the evaluator that runs its query.
+        folder: The folder of the recording.
+        limits: Limits of the `Recorder`.
+    """
     run = RecordedRun(scenario, evaluator, folder, **limits)
     for arrival in arrivals(scenario):
         run.process(arrival)
     return run, Recording(folder, modules=program_modules(scenario.query.evaluators[evaluator]))
+
+
+def recorded_insertions(recording: Recording) -> list[dict[str, Any]]:
+    """Return the rows of a recording that insert events; the column `k0` has their keys, and `i0` their payloads."""
+    insertions: list[dict[str, Any]] = []
+    for batch in recording.batches:
+        for part in batch.parts:
+            insertions += [row for row in part.rows.to_pylist() if row["change"] == "insert"]
+    return insertions

@@ -1,88 +1,102 @@
-"""The causes in the story of a chain, held against leaving out rows of the first query."""
+"""The causes in the story of a chain, held against leaving out events of the first query.
+
+A chain is two queries, the second of which reads the results of the first as its events. What both make of a part of
+the first query's events follows from definitions: the reference evaluator, and those of the joins.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, product
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import pytest
 
-from muntin import INFINITY, EmitPolicy, Event, JoinKind, hopping, session, snapshot, tumbling
+from muntin import INFINITY, Event, JoinKind, hopping, session, snapshot, tumbling
 from muntin.testing import evaluate
 from muntin_engine import Recording
 from muntin_engine.recording.row_differences import exact_row_differences
 from muntin_engine.recording.story import Story, StoryChange
 from muntin_engine.testing import join
-from tests.engine.recording.chained import Reading, chained
+from tests.engine.recording.cases import WINDOWS, draw_window_case, horizon_of_stream, stream_of_numbers
+from tests.engine.recording.chained import BUCKET_SOURCES, Reading, chained
 from tests.engine.recording.live import live_results
-from tests.engine.recording.test_causes import WINDOWS, _horizon, _stream
 from tests.modules.every_shape import Everything
 from tests.scenarios.join import Join
-from tests.scenarios.query import Query
+from tests.scenarios.query import Lifetimes
 from tests.scenarios.running import Mishaps
 from tests.scenarios.scenario import Scenario
 
-READINGS = {"tumbling": tumbling(25), "hopping": hopping(30, 12), "session": session(6), "snapshot": snapshot()}
-FAR = 10_000
+FIRST_QUERIES: Final = [*WINDOWS, *JoinKind]
+"""The kinds of first queries: over windows of a kind, or a join of a kind."""
+
+SECOND_WINDOWS: Final[dict[str, Any]] = {
+    "tumbling": tumbling(25),
+    "hopping": hopping(30, 12),
+    "session": session(6),
+    "snapshot": snapshot(),
+}
+"""The windows of the second query, over lifetimes of results of the first one."""
+
+FAR: Final = 10_000
+"""A horizon past all times of the second query's input."""
 
 
-@dataclass(frozen=True)
-class First:
+@dataclass(frozen=True, kw_only=True)
+class FirstQuery:
     """The first query of a chain.
 
     Attributes:
         scenario: Query and its streams.
-        events: Events of the streams by key.
-        results: Function from events of a key to the results of the key, by their lifetimes.
+        events: Events of the streams at their end, by key; each has a number of its own for payload.
+        results: Function from a part of the events of a key to their results by definition, as events.
         is_final: True if no result is retracted.
-        is_negative: True if there are results where there are no events of the right side.
+        is_negative: True if it has results where there are no events of the right side, so that such an event prevents
+            some.
     """
 
     scenario: Scenario
-    events: Mapping[Hashable, list[Event[Any]]]
-    results: Any
+    events: Mapping[Hashable, Sequence[Event[Any]]]
+    results: Callable[[Iterable[Event[Any]]], list[Event[Any]]]
     is_final: bool
     is_negative: bool = False
 
 
-def of_windows(window: str, random: Random) -> First:
+def of_windows(window: str, random: Random) -> FirstQuery:
     """Draw a first query over windows of a kind, and its stream."""
-    kind = WINDOWS[window]
-    is_followed = window == "last"
-    lifetimes: Any = "points" if is_followed else random.choice(("points", "intervals", "named"))
-    emit = EmitPolicy.FINAL if is_followed or window == "snapshot" else random.choice(list(EmitPolicy))
-    query = Query(kind, (Everything(),), lifetimes=lifetimes, emit=emit, has_order=is_followed)
-    stream = _stream(random, lifetimes)
-    scenario = Scenario(query, stream, Mishaps(random.randrange(99), cuts=0.3))
-    horizon = _horizon(kind, scenario.arriving[0])
+    case = draw_window_case(window, random)
+    scenario = Scenario(case.query, case.stream, Mishaps(random.randrange(99), cuts=0.3))
+    horizon = horizon_of_stream(WINDOWS[window], scenario.arriving[0])
 
     def results(events: Iterable[Event[Any]]) -> list[Event[Any]]:
-        if is_followed:
-            events = [Event(event.start, event.end, {"x": event.payload, "order": event.payload}) for event in events]
-        output = evaluate(query.reference_query(kind), list(events), INFINITY, horizon)
-        return [Event(row.start, row.end, row.value) for row in output]
+        return [Event(row.start, row.end, row.value) for row in case.expected_results(events, horizon)]
 
-    events = {key: list(named.values()) for key, named in stream.history().items()}
-    return First(scenario, events, results, not scenario.query.plan().emission.may_retract)
+    return FirstQuery(
+        scenario=scenario,
+        events={key: list(events_by_id.values()) for key, events_by_id in case.stream.history().items()},
+        results=results,
+        is_final=not case.query.plan().emission.may_retract,
+    )
 
 
-def of_join(kind: JoinKind, random: Random) -> First:
+def of_join(kind: JoinKind, random: Random) -> FirstQuery:
     """Draw a first query that is a join, and its two streams."""
     numbers = count(1)
-    streams = tuple(_stream(random, lifetimes, numbers) for lifetimes in ("intervals", "named"))
+    left_stream = stream_of_numbers(random, "intervals", numbers)
+    right_stream = stream_of_numbers(random, "named", numbers)
     query = Join(kind, ("intervals", "named"), is_eager=random.random() < 0.5)
+
     events: dict[Hashable, list[Event[Any]]] = {}
     left_payloads = set[Any]()
-    for side, stream in enumerate(streams):
-        for key, named in stream.history().items():
-            events.setdefault(key, []).extend(named.values())
-            if side == 0:
-                left_payloads.update(event.payload for event in named.values())
+    for stream in (left_stream, right_stream):
+        for key, events_by_id in stream.history().items():
+            events.setdefault(key, []).extend(events_by_id.values())
+            if stream is left_stream:
+                left_payloads.update(event.payload for event in events_by_id.values())
 
     def results(events: Iterable[Event[Any]]) -> list[Event[Any]]:
         left_events: list[Event[Any]] = []
@@ -98,134 +112,158 @@ def of_join(kind: JoinKind, random: Random) -> First:
             output.append(Event(row.start, row.end, values))
         return output
 
-    scenario = Scenario(query, streams, Mishaps(random.randrange(99), cuts=0.3))
-    is_negative = kind in (JoinKind.LEFT, JoinKind.ANTI, JoinKind.CLIP)
-    return First(scenario, events, results, not query.plan().emission.may_retract, is_negative)
+    return FirstQuery(
+        scenario=Scenario(query, (left_stream, right_stream), Mishaps(random.randrange(99), cuts=0.3)),
+        events=events,
+        results=results,
+        is_final=not query.plan().emission.may_retract,
+        is_negative=kind in (JoinKind.LEFT, JoinKind.ANTI, JoinKind.CLIP),
+    )
 
 
-FIRSTS = [*WINDOWS, *JoinKind]
+def second_query(first_query: FirstQuery, window: str) -> Reading:
+    """Return the query over windows that reads the results of a first one and shows all members of each window."""
+    lifetimes: Lifetimes = "intervals" if first_query.is_final else "named"
+    return Reading(SECOND_WINDOWS[window], (Everything(),), lifetimes=lifetimes, sources=BUCKET_SOURCES)
 
 
 @pytest.mark.cases(15)
-@pytest.mark.parametrize(("first", "window"), [*product(FIRSTS, READINGS)])
+@pytest.mark.parametrize(("first", "window"), [*product(FIRST_QUERIES, SECOND_WINDOWS)])
 def test_leaving_out_a_cause_of_the_first_query_changes_the_result_of_the_last(
     first: str, window: str, tmp_path: Path
 ) -> None:
     random = Random(f"{first} {window}")
     first_query = of_join(first, random) if isinstance(first, JoinKind) else of_windows(first, random)
-    reading = reading_of(first_query, window)
+    reading = second_query(first_query, window)
     is_regrouped = random.random() < 0.5
     run, recording = chained(first_query.scenario, reading, tmp_path, is_regrouped=is_regrouped)
     for batch, emitted in zip(recording.replay().batches, run.emitted, strict=True):
         assert exact_row_differences(batch.changes, emitted) == []
 
-    def last_results(events: Mapping[Hashable, list[Event[Any]]]) -> Counter[Any]:
-        """Return the results of the last query by definition, of the events that the first one reads."""
+    def last_results(events: Mapping[Hashable, Sequence[Event[Any]]]) -> Counter[Any]:
+        """Return the results of the last query by definition, of events by key that the first one reads."""
         first_results: dict[Hashable, list[Event[Any]]] = {}
         for key, key_events in events.items():
+            second_key = "all" if is_regrouped else key
             for result in first_query.results(key_events):
-                reading_key = "all" if is_regrouped else key
                 event = Event(result.start, result.end, run.number(key, result))
-                first_results.setdefault(reading_key, []).append(event)
+                first_results.setdefault(second_key, []).append(event)
+
         output = Counter[Any]()
-        for key, key_results in first_results.items():
-            for row in evaluate(reading.reference_query(READINGS[window]), key_results, INFINITY, FAR):
-                output[key, (row.window.start, row.window.end), row.value] += 1
+        for second_key, key_results in first_results.items():
+            for row in evaluate(reading.reference_query(SECOND_WINDOWS[window]), key_results, INFINITY, FAR):
+                output[second_key, (row.window.start, row.window.end), row.value] += 1
         return output
 
-    _check_causes(recording.story(), first_query, last_results)
+    check_causes_by_leaving_out_events(recording.story(), first_query, last_results)
 
 
-def reading_of(first_query: First, window: str) -> Reading:
-    """Return the query over windows that reads the results of another one."""
-    lifetimes: Any = "intervals" if first_query.is_final else "named"
-    return Reading(READINGS[window], (Everything(),), lifetimes=lifetimes, sources=((),) * 3)
+def check_causes_by_leaving_out_events(
+    story: Story,
+    first_query: FirstQuery,
+    results: Callable[[Mapping[Hashable, Sequence[Event[Any]]]], Counter[Any]],
+) -> None:
+    """Check the causes of each live result of the last query among the events of the first one.
 
-
-def _check_causes(story: Story, first_query: First, results: Any) -> None:
-    """Check the causes that a story names: a result is lost without one of its members, and stays without others.
+    Without one of its members the result is lost, and without an event that is neither member nor bound it is the same.
 
     Args:
         story: The story of the last query's output.
         first_query: The first query, and its events by key.
-        results: Function from events by key to the results of the last query, by definition.
+        results: Function from a part of these events by key to the results of the last query, by definition.
     """
-    truth = results(first_query.events)
+    true_results = results(first_query.events)
     live = live_results(story)
-    assert Counter(map(_name, live)) == truth
-    (before,) = story.before
-    payloads = {row.number: row.values["x"] for row in before.rows if row.change == "insert"}
-    causes = {change.number: _causes(change, story, before, payloads) for change in live}
-    assert all(members for members, _ in causes.values())
+    assert Counter(map(result_of, live)) == true_results
+    causes_by_change = {change.number: causes_of(change, story) for change in live}
+    assert all(causes.members for causes in causes_by_change.values())
+
     for key, events in first_query.events.items():
         for event in events:
             other_events = [other_event for other_event in events if other_event is not event]
-            without_event = results({**first_query.events, key: other_events})
-            # An event of the right side may prevent a result of the first query, and then is no cause of another one.
-            prevented = first_query.is_negative and Counter(first_query.results(other_events)) - Counter(
-                first_query.results(events)
-            )
+            results_without_event = results({**first_query.events, key: other_events})
+
+            # An event of the right side may prevent a result of the first query, and then is no cause of another one,
+            # though without it there is one result more.
+            is_preventing = False
+            if first_query.is_negative:
+                more_results = Counter(first_query.results(other_events)) - Counter(first_query.results(events))
+                is_preventing = bool(more_results)
+
             for change in live:
-                name = _name(change)
-                members, bounds = causes[change.number]
-                is_missing = without_event[name] < truth[name]
-                if event.payload in members:
-                    assert is_missing, f"{name} is the same without its member {event}"
-                elif event.payload not in bounds and not prevented:
-                    assert not is_missing, f"{name} is another without {event}, which is said to be no cause"
+                result = result_of(change)
+                causes = causes_by_change[change.number]
+                is_lost = results_without_event[result] < true_results[result]
+                if event.payload in causes.members:
+                    assert is_lost, f"{result} is the same without its member {event}"
+                elif event.payload not in causes.bounds and not is_preventing:
+                    assert not is_lost, f"{result} is another without {event}, which is said to be no cause"
 
 
-def _causes(change: StoryChange, story: Story, before: Story, payloads: Mapping[int, Any]) -> tuple[set[Any], set[Any]]:
-    """Return the events of the first query that are in a result of the last, and those that set boundaries."""
+class Causes(NamedTuple):
+    """The events of the first query, by their payloads, that a result of the last one is made of.
+
+    Attributes:
+        members: Members of the results that the result was computed from.
+        bounds: Other events that set the boundaries of a window of either query.
+    """
+
+    members: set[Any]
+    bounds: set[Any]
+
+
+def causes_of(change: StoryChange, story: Story) -> Causes:
+    """Follow a change of the last query's output to the events of the first one."""
+    (first_story,) = story.before
+    payload_by_row = {row.number: row.values["x"] for row in first_story.rows if row.change == "insert"}
     members = set[Any]()
     bounds = set[Any]()
     for number in (*change.members, *change.bounds):
         origin = story.rows[number].origin
         assert origin is not None, f"row {number} is a result of the first query"
-        place, result_number = origin
-        assert place == 0
-        result = before.changes[result_number]
-        result_members = {payloads[row] for row in result.members if row in payloads}
+        query_place, change_number = origin
+        assert query_place == 0
+        first_result = first_story.changes[change_number]
+        result_members = {payload_by_row[row] for row in first_result.members if row in payload_by_row}
         if number in change.members:
             members |= result_members
         else:
             bounds |= result_members
-        bounds |= {payloads[row] for row in result.bounds if row in payloads}
-    return members, bounds - members
+        bounds |= {payload_by_row[row] for row in first_result.bounds if row in payload_by_row}
+    return Causes(members, bounds - members)
 
 
-def _name(change: StoryChange) -> Any:
+def result_of(change: StoryChange) -> Any:
+    """Return the key, window and values of a result."""
     return change.key[0], change.window, tuple(change.values.values())
 
 
 @pytest.mark.nightly
 def test_the_smallest_part_of_a_chain_has_the_rows_of_the_results_that_it_reads(tmp_path: Path) -> None:
-    random = Random("smallest")
-    first_query = of_windows("tumbling", random)
-    reading = reading_of(first_query, "hopping")
+    first_query = of_windows("tumbling", Random("smallest"))
+    reading = second_query(first_query, "hopping")
     run, recording = chained(first_query.scenario, reading, tmp_path / "whole", is_regrouped=True)
     story = recording.story()
     change = next(change for change in live_results(story) if len(change.members) > 1)
+
+    # The recording is made as small as it can be while it still has this result.
     result = change.values["result"]
     small = recording.shrink(lambda replayed: any(row["result"] == result for row in replayed.results))
     small.save(tmp_path / "small")
-    plans = (run.reading_plan, recording.before[0].plan)
     modules: list[Any] = []
-    for plan in plans:
+    for plan in (run.reading_plan, recording.before[0].plan):
         modules += [module.module for module in plan.modules]
     small_story = Recording(tmp_path / "small", modules=modules).story()
+
+    # The result has the same causes in it, and rows that are no causes are gone.
     small_change = next(
         small_result
         for small_result in live_results(small_story)
         if small_result.values == change.values and small_result.window == change.window
     )
-
-    def causes(change: StoryChange, story: Story) -> set[Any]:
-        payloads = {row.number: row.values["x"] for row in story.before[0].rows if row.change == "insert"}
-        members, bounds = _causes(change, story, story.before[0], payloads)
-        return members | bounds
-
-    assert causes(small_change, small_story) == causes(change, story)
-    rows = {row.values["x"] for row in small_story.before[0].rows if row.change == "insert"}
-    assert rows >= causes(change, story)  # a correction comes when it does for the rows that it corrects
-    assert len(rows) < sum(row.change == "insert" for row in story.before[0].rows)
+    assert causes_of(small_change, small_story) == causes_of(change, story)
+    causes = causes_of(change, story)
+    left_payloads = [row.values["x"] for row in small_story.before[0].rows if row.change == "insert"]
+    all_payloads = [row.values["x"] for row in story.before[0].rows if row.change == "insert"]
+    assert set(left_payloads) >= causes.members | causes.bounds  # a correction comes with the rows that it corrects
+    assert len(set(left_payloads)) < len(all_payloads)

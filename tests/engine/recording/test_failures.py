@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,16 +11,16 @@ from muntin import IncrementalAggregate, tumbling
 from muntin.errors import ModuleFailedError
 from muntin.testing import Script
 from muntin_engine import Recording
-from tests.engine.recording.recorded import RecordedRun, arrivals, program_modules
+from tests.engine.recording.recorded import RecordedRun, arrivals, program_modules, recorded_insertions
 from tests.scenarios.query import Query
-from tests.scenarios.running import Mishaps
 from tests.scenarios.scenario import Scenario
+from tests.scenarios.stepping import NO_MISHAPS
 
 BAD = 13
 
 
 class Picky(IncrementalAggregate[int, list[int], int]):
-    """A sum that refuses one number."""
+    """A sum that fails on one number, `BAD`."""
 
     name, version = "test.picky", "1"
 
@@ -55,30 +54,32 @@ STREAM = (
 )
 
 
-@pytest.mark.parametrize("evaluator", QUERY.evaluators)
-def test_a_micro_batch_that_failed_fails_again_and_shrinks_to_the_row_that_made_it(
-    evaluator: str, tmp_path: Path
-) -> None:
-    scenario = Scenario(QUERY, STREAM, Mishaps(disorder=False, cuts=None, restarts=0.0, crashes=0.0))
-    run = RecordedRun(scenario, evaluator, tmp_path / "whole")
+def record_the_failure(evaluator: str, folder: Path) -> Recording:
+    """Record the query over the stream until its second micro-batch fails, and return the recording."""
+    scenario = Scenario(QUERY, STREAM, NO_MISHAPS)
+    run = RecordedRun(scenario, evaluator, folder)
     first, second, *_ = arrivals(scenario)
     run.process(first)
     with pytest.raises(ModuleFailedError, match="unlucky"):
         run.process(second)
-    modules = program_modules(QUERY.evaluators[evaluator])
-    recording = Recording(tmp_path / "whole", modules=modules)
+    return Recording(folder, modules=program_modules(QUERY.evaluators[evaluator]))
+
+
+@pytest.mark.parametrize("evaluator", QUERY.evaluators)
+def test_a_micro_batch_that_failed_is_recorded_as_unfinished_and_fails_again(evaluator: str, tmp_path: Path) -> None:
+    recording = record_the_failure(evaluator, tmp_path)
     assert [batch.number for batch in recording.batches] == [0]
     assert recording.unfinished is not None
     assert recording.unfinished.number == 1
     with pytest.raises(ModuleFailedError, match="unlucky"):
         recording.replay()
-    small = recording.shrink()
-    small.save(tmp_path / "small")
-    saved = Recording(tmp_path / "small", modules=modules)
-    payloads: list[Any] = []
-    for batch in saved.batches:
-        for part in batch.parts:
-            payloads += [row["i0"] for row in part.rows.to_pylist() if row["change"] == "insert"]
-    assert payloads == [BAD]
+
+
+@pytest.mark.parametrize("evaluator", QUERY.evaluators)
+def test_a_micro_batch_that_failed_shrinks_to_the_row_that_made_it_fail(evaluator: str, tmp_path: Path) -> None:
+    recording = record_the_failure(evaluator, tmp_path / "whole")
+    recording.shrink().save(tmp_path / "small")
+    saved = Recording(tmp_path / "small", modules=program_modules(QUERY.evaluators[evaluator]))
+    assert [row["i0"] for row in recorded_insertions(saved)] == [BAD]
     with pytest.raises(ModuleFailedError, match="unlucky"):
         saved.replay()

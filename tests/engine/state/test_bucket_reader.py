@@ -1,12 +1,12 @@
 """The rows of a checkpoint, read without the query: those that came and are still needed, for each evaluator.
 
-Payloads are `x`; a row of a state is told by its kind, key and lifetime, and of modules by their name and version too.
+Payloads are `x`. A row is shown as `as_text` has it: its kind, key and lifetime, and for states the module with its
+name and version, and the number of events in them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pytest
@@ -31,14 +31,23 @@ from tests.scenarios.feed import Deducted, Feed, Members, Row, RunningTotal, at,
 from tests.scenarios.join import Join
 from tests.scenarios.kinds import EvenStarts
 
+AVERAGE = "stats.average(x) 0.1.0"
+DEDUCTED_TOTAL = "test.deducted_total(x) 2.1.0"
+
 
 def feed_of(window: Any, evaluator: str, *modules: Any, **policies: Any) -> Feed:
+    """Return a query that an evaluator runs in one bucket; its events are points unless its policies say otherwise."""
     return Feed(query(window, *modules, **{"lifetimes": "points", **policies}), evaluator)
 
 
-def test_events_and_rows_that_wait_for_others_are_held_until_their_windows_close() -> None:
+def test_events_and_revisions_that_wait_for_their_event_are_held_until_their_windows_close() -> None:
     feed = feed_of(tumbling(10), "general", Members(), lifetimes="named")
-    feed.batch(row(1, 1, 4, 5), row(2, 2, None, 7, "j"), row(3, 12, 15, 8), revision(6, 3, 8, 6))
+    feed.batch(
+        row(1, start=1, end=4, value=5),
+        row(2, start=2, end=None, value=7, key="j"),
+        row(3, start=12, end=15, value=8),
+        revision(6, start=3, end=8, new_end=6),  # before its event
+    )
     assert as_text(feed.cells) == [
         "event j [2,) #2 {'x': 7}",
         "event k [1,4) #1 {'x': 5}",
@@ -51,114 +60,178 @@ def test_events_and_rows_that_wait_for_others_are_held_until_their_windows_close
 
 def test_windows_that_may_change_hold_the_states_of_modules_and_what_they_emitted() -> None:
     feed = feed_of(tumbling(10), "general", RunningTotal(), emit=EmitPolicy.EAGER)
-    feed.batch(at(1, 1), at(2, 2), at(12, 5, "j"))
-    feed.batch(at(3, 3))
+    feed.batch(at(1, value=1), at(2, value=2), at(12, value=5, key="j"))
+    feed.batch(at(3, value=3))
     assert as_text(feed.cells) == [
         "event j [12,13) {'x': 5}",
-        *(f"event k [{x},{x + 1}) {{'x': {x}}}" for x in (1, 2, 3)),
+        "event k [1,2) {'x': 1}",
+        "event k [2,3) {'x': 2}",
+        "event k [3,4) {'x': 3}",
         "result j [10,20) (5,)",
         "result k [0,10) (6,)",
-        "window j [10,20) None",
+        "window j [10,20) None",  # one with a single event needs no state
         "window k [0,10) test.running_total(x) 2.1.0 3 of 6",
     ]
 
 
 def test_each_life_of_a_key_that_may_be_forgotten_holds_its_own_events() -> None:
     feed = feed_of(tumbling(10), "general", Members(), forget_keys_after=5)
-    feed.batch(at(1, 1), at(3, 3), at(11, 4))
-    assert as_text(feed.cells) == [
-        f"event k [{start},{start + 1}) {{'x': {x}}}" for start, x in ((1, 1), (11, 4), (3, 3))
-    ]
+    feed.batch(at(1, value=1), at(3, value=3), at(11, value=4))  # another life begins at 11
+    assert as_text(feed.cells) == ["event k [1,2) {'x': 1}", "event k [11,12) {'x': 4}", "event k [3,4) {'x': 3}"]
 
 
-#              0         10
-# batch 1       1 2        12 of key j
-# batch 2        3 |        13        the watermark passes 6
-@pytest.mark.parametrize(
+def state_after_two_batches_of_points(window: Any, evaluator: str, module: Module) -> list[str]:
+    """Return what is held of these points, as text.
+
+    0         10
+     1 2        12 of key j   batch 1
+      3 |        13           batch 2; the watermark passes 6
+    """
+    feed = feed_of(window, evaluator, module)
+    feed.batch(at(1, value=1), at(2, value=2), at(12, value=5, key="j"))
+    feed.batch(at(3, value=3), at(13, value=3), watermark=6)
+    return as_text(feed.cells)
+
+
+class StatePlaces(NamedTuple):
+    """Where the states of the two batches of points are.
+
+    Attributes:
+        kind: The kind of the rows.
+        early: The slice or session of the points 1, 2 and 3.
+        late: That of the point 13.
+        of_j: That of the point of key j.
+    """
+
+    kind: str
+    early: str
+    late: str
+    of_j: str
+
+
+WINDOWS_ON_SLICES: Any = pytest.mark.parametrize(
     ("window", "places"),
     [
-        (hopping(10, 5), ("slice", "[0,5)", "[10,15)", "[10,15)")),
-        (cumulate(20, 10), ("slice", "[0,10)", "[10,20)", "[10,20)")),
-        ({"one": tumbling(10), "two": tumbling(20)}, ("slice", "[0,10)", "[10,20)", "[10,20)")),
-        (session(3), ("session", "[1,6)", "[13,16)", "[12,15)")),
+        (hopping(10, 5), StatePlaces("slice", early="[0,5)", late="[10,15)", of_j="[10,15)")),
+        (cumulate(20, 10), StatePlaces("slice", early="[0,10)", late="[10,20)", of_j="[10,20)")),
+        (
+            {"one": tumbling(10), "two": tumbling(20)},
+            StatePlaces("slice", early="[0,10)", late="[10,20)", of_j="[10,20)"),
+        ),
+        (session(3), StatePlaces("session", early="[1,6)", late="[13,16)", of_j="[12,15)")),
     ],
     ids=["hopping", "cumulate", "two windows", "session"],
 )
-def test_partial_states_of_points_are_held_by_slice_or_session(window: Any, places: Sequence[str]) -> None:
-    kind, first, second, of_j = places
-    states = {}
-    for evaluator, module in (("sliced", Deducted()), ("columnar", Average()), ("grouped", Members())):
-        feed = feed_of(window, evaluator, module)
-        feed.batch(at(1, 1), at(2, 2), at(12, 5, "j"))
-        feed.batch(at(3, 3), at(13, 3), watermark=6)
-        states[evaluator] = as_text(feed.cells)
-    total = "test.deducted_total(x) 2.1.0"
-    average = "stats.average(x) 0.1.0"
-    assert states["sliced"] == sorted(
-        [
-            f"{kind} j {of_j} {total} 1 of 5",
-            f"{kind} k {first} {total} 1 of 3",  # of the second batch, which waits to be combined with the first
-            f"{kind} k {first} {total} 2 of 3",
-            f"{kind} k {second} {total} 1 of 3",
-        ]
-    )
-    assert states["columnar"] == [
-        f"{kind} j {of_j} {average} 1 of {{'high': 0, 'low': 5}}",
-        *sorted(
-            [
-                f"{kind} k {first} {average} 3 of {{'high': 0, 'low': 6}}",
-                f"{kind} k {second} {average} 1 of {{'high': 0, 'low': 3}}",
-            ]
-        ),
+
+
+@WINDOWS_ON_SLICES
+def test_states_of_python_are_held_by_slice_or_session_for_each_batch(window: Any, places: StatePlaces) -> None:
+    expected = [
+        f"{places.kind} j {places.of_j} {DEDUCTED_TOTAL} 1 of 5",
+        f"{places.kind} k {places.early} {DEDUCTED_TOTAL} 2 of 3",  # of the first batch: 1 + 2
+        f"{places.kind} k {places.early} {DEDUCTED_TOTAL} 1 of 3",  # of the second, not combined with the first yet
+        f"{places.kind} k {places.late} {DEDUCTED_TOTAL} 1 of 3",
     ]
-    rows = [("j", 12, 5), ("k", 1, 1), ("k", 13, 3), ("k", 2, 2), ("k", 3, 3)]
-    assert states["grouped"] == [f"event {key} [{start},{start + 1}) {{'x': {x}}}" for key, start, x in rows]
+    assert state_after_two_batches_of_points(window, "sliced", Deducted()) == sorted(expected)
 
 
-#              0         10        20        30
-# batch 1       1--4
-#                2-----------14
-# batch 2                9---------20        the watermark passes 6, and then 11
+@WINDOWS_ON_SLICES
+def test_components_are_held_by_slice_or_session(window: Any, places: StatePlaces) -> None:
+    expected = [
+        f"{places.kind} j {places.of_j} {AVERAGE} 1 of {{'high': 0, 'low': 5}}",
+        f"{places.kind} k {places.early} {AVERAGE} 3 of {{'high': 0, 'low': 6}}",
+        f"{places.kind} k {places.late} {AVERAGE} 1 of {{'high': 0, 'low': 3}}",
+    ]
+    assert state_after_two_batches_of_points(window, "columnar", Average()) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    "window",
+    [hopping(10, 5), cumulate(20, 10), {"one": tumbling(10), "two": tumbling(20)}, session(3)],
+    ids=["hopping", "cumulate", "two windows", "session"],
+)
+def test_for_a_module_without_a_state_the_events_are_held_whatever_the_slices(window: Any) -> None:
+    assert state_after_two_batches_of_points(window, "grouped", Members()) == [
+        "event j [12,13) {'x': 5}",
+        "event k [1,2) {'x': 1}",
+        "event k [13,14) {'x': 3}",
+        "event k [2,3) {'x': 2}",
+        "event k [3,4) {'x': 3}",
+    ]
+
+
+def state_after_two_batches_of_events_that_last(
+    window: Any, evaluator: str, module: Module, *, lifetimes: str
+) -> list[str]:
+    """Return what is held of these events, as text.
+
+    0         10        20
+     1--4                     batch 1; the watermark passes 6
+      2-----------14
+             9---------20     batch 2; the watermark passes 11
+    """
+    feed = feed_of(window, evaluator, module, lifetimes=lifetimes)
+    feed.batch(row(1, start=1, end=4, value=5), row(2, start=2, end=14, value=7), watermark=6)
+    feed.batch(row(5, start=9, end=20, value=3), watermark=11)
+    return as_text(feed.cells)
+
+
 @pytest.mark.parametrize("window", [hopping(10, 5), snapshot()], ids=str)
-@pytest.mark.parametrize("lifetimes", ["intervals", "named"])
-def test_of_events_that_last_those_are_held_that_open_windows_need(window: Any, lifetimes: str) -> None:
-    first = [row(1, 1, 4, 5), row(2, 2, 14, 7)]
-    second = [row(5, 9, 20, 3)]
-    feed = feed_of(window, "columnar", Average(), lifetimes=lifetimes)
-    feed.batch(*first, watermark=6)
-    feed.batch(*second, watermark=11)
-    average = "stats.average(x) 0.1.0 1 of"
-    named = ["event k [2,14) #2 {'x': 7}", "event k [9,20) #5 {'x': 3}"]
-    parts = [("[2,14)", "[9,20)"), ("[0,15)", "[5,20)")][isinstance(window, type(hopping(10, 5)))]
-    kind = "slices" if parts[0] == "[0,15)" else "event"
-    summed = [f"{kind} k {part} {average} {{'high': 0, 'low': {x}}}" for part, x in zip(parts, (7, 3), strict=True)]
-    assert as_text(feed.cells) == (named if lifetimes == "named" else summed)
-    if lifetimes == "intervals":
-        feed = feed_of(window, "grouped", Members(), lifetimes=lifetimes)
-        feed.batch(*first, watermark=6)
-        feed.batch(*second, watermark=11)
-        assert as_text(feed.cells) == ["event k [2,14) {'x': 7}", "event k [9,20) {'x': 3}"]
+def test_of_events_with_ids_those_are_held_that_open_windows_need(window: Any) -> None:
+    state = state_after_two_batches_of_events_that_last(window, "columnar", Average(), lifetimes="named")
+    assert state == ["event k [2,14) #2 {'x': 7}", "event k [9,20) #5 {'x': 3}"]
 
 
-def test_row_windows_hold_rows_that_wait_and_members_or_states_of_each_partition() -> None:
-    sums = feed_of(last(2), "in_order", Sliding(), has_order=True)
-    sums.batch(at(1, 1), at(2, 2), at(3, 3), at(7, 4), watermark=4)
-    assert as_text(sums.cells) == [
+@pytest.mark.parametrize("window", [hopping(10, 5), snapshot()], ids=str)
+def test_of_events_without_ids_those_are_held_that_open_windows_need(window: Any) -> None:
+    state = state_after_two_batches_of_events_that_last(window, "grouped", Members(), lifetimes="intervals")
+    assert state == ["event k [2,14) {'x': 7}", "event k [9,20) {'x': 3}"]
+
+
+@pytest.mark.parametrize(
+    ("window", "kind", "ranges"),
+    [(hopping(10, 5), "slices", ("[0,15)", "[5,20)")), (snapshot(), "event", ("[2,14)", "[9,20)"))],
+    ids=["hopping", "snapshot"],
+)
+def test_components_of_events_that_last_are_held_by_their_range_of_slices_or_their_lifetime(
+    window: Any, kind: str, ranges: tuple[str, str]
+) -> None:
+    state = state_after_two_batches_of_events_that_last(window, "columnar", Average(), lifetimes="intervals")
+    second, third = ranges
+    assert state == [
+        f"{kind} k {second} {AVERAGE} 1 of {{'high': 0, 'low': 7}}",
+        f"{kind} k {third} {AVERAGE} 1 of {{'high': 0, 'low': 3}}",
+    ]
+
+
+def test_windows_of_the_last_rows_hold_rows_that_wait_and_the_members_of_each_partition() -> None:
+    feed = feed_of(last(2), "in_order", Sliding(), has_order=True)
+    feed.batch(at(1, value=1), at(2, value=2), at(3, value=3), at(7, value=4), watermark=4)
+    assert as_text(feed.cells) == [
         "event k [7,8) {'x': 4, 'order': 4}",
         "member k [2,3) in 0 {'x': 2, 'order': 2}",
         "member k [3,4) in 0 {'x': 3, 'order': 3}",
     ]
-    folded = feed_of(batch(3), "in_order", Sliding(), has_order=True)
-    folded.batch(at(1, 1), at(2, 2), watermark=4)
-    assert as_text(folded.cells) == ["partition k [,) in 0 rows.sliding(x) 1.0.0 2 of 3"]
+
+
+def test_windows_of_batches_of_rows_hold_the_state_of_each_partition() -> None:
+    feed = feed_of(batch(3), "in_order", Sliding(), has_order=True)
+    feed.batch(at(1, value=1), at(2, value=2), watermark=4)
+    assert as_text(feed.cells) == ["partition k [,) in 0 rows.sliding(x) 1.0.0 2 of 3"]
 
 
 @pytest.mark.parametrize("evaluator", ["ranked", "sliding"])
-def test_windows_of_the_last_rows_hold_rows_that_wait_and_members(evaluator: str) -> None:
+def test_windows_of_the_last_rows_of_all_keys_hold_rows_until_the_watermark_passes_them_and_then_as_members(
+    evaluator: str,
+) -> None:
     feed = feed_of(last(2).trigger(3), evaluator, Average(), has_order=True)
-    feed.batch(at(1, 1), at(2, 2), at(3, 3), at(7, 4), at(8, 9, "j"), watermark=4)
-    members = ["member k [2,3) {'x': 2, 'order': 2}", "member k [3,4) {'x': 3, 'order': 3}"]
-    assert as_text(feed.cells) == ["event j [8,9) {'x': 9, 'order': 9}", "event k [7,8) {'x': 4, 'order': 4}", *members]
+    feed.batch(at(1, value=1), at(2, value=2), at(3, value=3), at(7, value=4), at(8, value=9, key="j"), watermark=4)
+    assert as_text(feed.cells) == [
+        "event j [8,9) {'x': 9, 'order': 9}",
+        "event k [7,8) {'x': 4, 'order': 4}",
+        "member k [2,3) {'x': 2, 'order': 2}",
+        "member k [3,4) {'x': 3, 'order': 3}",
+    ]
     feed.batch(watermark=9)
     assert as_text(feed.cells) == [
         "member j [8,9) {'x': 9, 'order': 9}",
@@ -169,16 +242,19 @@ def test_windows_of_the_last_rows_hold_rows_that_wait_and_members(evaluator: str
 
 def test_of_large_keys_with_row_windows_rows_that_came_later_are_in_their_partitions_too() -> None:
     feed = feed_of(last(20).partition("p"), "in_order", Kept(), has_order=True)
-    for first in range(0, 100, 10):  # so many that a micro-batch writes what came alone
-        feed.batch(*(at(first + tick, first + tick) for tick in range(10)), watermark=first + 10)
+    for first in range(0, 100, 10):  # so many that a micro-batch does not write the whole state of the key
+        points = [at(start, value=start) for start in range(first, first + 10)]
+        feed.batch(*points, watermark=first + 10)
     assert len(feed.cells.cells) > 2, "the metadata, the whole state, and what came after it"
-    members = sorted((row.partition, row.start) for row in held(feed.cells) if row.kind == "member")
-    assert members == sorted(("abc"[start % 3], start) for start in range(40, 100))
+
+    members = [(row.partition, row.start) for row in held(feed.cells) if row.kind == "member"]
+    last_20_of_each_partition = [("abc"[start % 3], start) for start in range(100 - 3 * 20, 100)]
+    assert sorted(members) == sorted(last_20_of_each_partition)
 
 
 def test_a_stream_operator_holds_its_state_and_the_time_at_which_it_wants_to_be_called() -> None:
     feed = feed_of(Unwindowed(), "event_by_event", Silence(5))
-    feed.batch(at(1, 1), at(4, 2), at(9, 3, "j"), watermark=5)
+    feed.batch(at(1, value=1), at(4, value=2), at(9, value=3, key="j"), watermark=5)
     assert as_text(feed.cells) == [
         "event j [9,10) {'x': 3}",
         "key k [,) test.silence(x) 1 {'last': 4}",
@@ -186,12 +262,11 @@ def test_a_stream_operator_holds_its_state_and_the_time_at_which_it_wants_to_be_
     ]
 
 
-def state_of(join: Join, *rows: tuple[int, Row]) -> MemoryCells:
-    """Return the state of a join after a micro-batch of rows, each with its side."""
-    plan = join.plan(None, buckets=1)
-    task = join.task(plan)
+def state_of(join: Join, *, left: Row, right: Row) -> MemoryCells:
+    """Return the state of a join after a micro-batch with a row of each input."""
+    task = join.task(join.plan(None, buckets=1))
     cells = MemoryCells()
-    projected = join.projected([{**change, "side": side} for side, change in rows])
+    projected = join.projected([left | {"side": 0}, right | {"side": 1}])
     list(run_bucket(task, 0, cells, collect(map_output(task, projected), 2)))
     return cells
 
@@ -204,12 +279,18 @@ def map_output(task: TaskPayload, batch: pa.RecordBatch) -> list[dict[str, Any]]
     return output
 
 
+LEFT_ROW = row(1, start=1, end=9, value=5)
+RIGHT_ROW = row(2, start=3, end=20, value=7)
+
+
 def test_joins_hold_the_events_of_both_inputs() -> None:
-    rows = [(0, row(1, 1, 9, 5)), (1, row(2, 3, 20, 7))]
-    pairs = state_of(Join(JoinKind.INNER, ("intervals", "intervals")), *rows)
-    assert as_text(pairs) == ["event k [1,9) left {'x': 5}", "event k [3,20) right {'x': 7}"]
-    eager = state_of(Join(JoinKind.LEFT, ("named", "named"), is_eager=True), *rows)
-    assert as_text(eager) == [
+    state = state_of(Join(JoinKind.INNER, ("intervals", "intervals")), left=LEFT_ROW, right=RIGHT_ROW)
+    assert as_text(state) == ["event k [1,9) left {'x': 5}", "event k [3,20) right {'x': 7}"]
+
+
+def test_joins_that_may_retract_results_hold_them_too() -> None:
+    state = state_of(Join(JoinKind.LEFT, ("named", "named"), is_eager=True), left=LEFT_ROW, right=RIGHT_ROW)
+    assert as_text(state) == [
         "event k [1,9) left #1 {'x': 5}",
         "event k [3,20) right #2 {'x': 7}",
         "result k [1,3) {'left': 1, 'right': None}",
@@ -219,29 +300,47 @@ def test_joins_hold_the_events_of_both_inputs() -> None:
 
 def test_a_held_state_has_the_version_of_its_module_and_its_micro_batch() -> None:
     cells = MemoryCells()
-    modules: tuple[Module, ...] = (First(), Second())
-    for number, module in enumerate(modules):
+    versions: tuple[Module, ...] = (First(), Second())  # of one module
+    for number, module in enumerate(versions):
         feed = Feed(query(tumbling(10), module, lifetimes="points"), "sliced", cells)
-        rows = map_output(feed.task, feed.query.projected([at(number, 1)]))
-        list(run_bucket(feed.task, 0, cells, collect(rows, 1), Origin("a query", 0, number)))
-    held_states = [(row.version, row.batch, row.value) for row in held(cells)]
-    assert held_states == [("1.0", 0, [1]), ("2.0", 1, {"total": 1})]
+        rows = map_output(feed.task, feed.query.projected([at(number, value=1)]))
+        origin = Origin("a query", bucket=0, batch=number)
+        list(run_bucket(feed.task, 0, cells, collect(rows, 1), origin))
+
+    first, second = held(cells)
+    assert (first.version, first.batch, first.value) == ("1.0", 0, [1])
+    assert (second.version, second.batch, second.value) == ("2.0", 1, {"total": 1})
 
 
-def test_damaged_cells_and_kinds_of_windows_that_are_not_installed_are_refused() -> None:
+@pytest.fixture
+def cells_of_one_event() -> MemoryCells:
     feed = feed_of(tumbling(10), "general", Members())
-    feed.batch(at(1, 1))
-    entry = next(name for name in feed.cells.cells if name != METADATA)
-    whole = feed.cells.cells[entry]
-    feed.cells.put(entry, whole[:-1] + b"?")
+    feed.batch(at(1, value=1))
+    return feed.cells
+
+
+def test_a_damaged_cell_is_refused_with_its_name(cells_of_one_event: MemoryCells) -> None:
+    (entry,) = cells_of_one_event.cells.keys() - {METADATA}
+    data = cells_of_one_event.cells[entry]
+    cells_of_one_event.put(entry, data[:-1] + b"?")
     with pytest.raises(StateError, match=f"the cell '{entry}' of bucket 7: its"):
-        BucketReader(feed.cells, "bucket 7")
-    feed.cells.remove(entry)
+        BucketReader(cells_of_one_event, "bucket 7")
+
+
+def test_a_lost_cell_is_refused(cells_of_one_event: MemoryCells) -> None:
+    (entry,) = cells_of_one_event.cells.keys() - {METADATA}
+    cells_of_one_event.remove(entry)
     with pytest.raises(StateError, match="the metadata lists it, and it is empty"):
-        BucketReader(feed.cells)
+        BucketReader(cells_of_one_event)
+
+
+def test_a_bucket_without_metadata_is_refused() -> None:
     with pytest.raises(StateError, match="the cell 'metadata': it is empty"):
         BucketReader(MemoryCells())
-    unknown_kind = feed_of(EvenStarts(), "general", Members(), lifetimes="intervals")
-    unknown_kind.batch(row(1, 2, 4, 5))
+
+
+def test_a_kind_of_windows_that_is_not_installed_is_refused_by_its_name() -> None:
+    feed = feed_of(EvenStarts(), "general", Members(), lifetimes="intervals")
+    feed.batch(row(1, start=2, end=4, value=5))
     with pytest.raises(WindowError, match=r"'test.even_starts'"):
-        held(unknown_kind.cells)
+        held(feed.cells)

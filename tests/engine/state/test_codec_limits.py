@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from muntin_engine.errors import StateError
 from muntin_engine.state.codec import Codec
-from muntin_engine.state.plain_kinds import DEEPEST, MOST_BITS
+from muntin_engine.state.plain_kinds import DEEPEST, MOST_BITS, RECORD
 from muntin_engine.state.value_columns import ValueColumn, join_columns, split_into_columns
 
 SEED = 20130131
@@ -36,82 +36,91 @@ NESTINGS: dict[str, Callable[[Any], Any]] = {
     "record": lambda inner: Node(1, inner),
     "tuple": lambda inner: (inner,),
     "list of tuple": lambda inner: [(inner,)],
-    "dict of frozenset": lambda inner: {"a": frozenset([inner])},
+    "frozenset": lambda inner: frozenset([inner]),
 }
 
 
 def kind_of(value: Any) -> str:
+    """Return the name of a value's class, as the id of a case whose value is too long for one."""
     return type(value).__name__
 
 
 def nested(kind: str, depth: int) -> Any:
+    """Return 0 in a value of a kind, in another one of it, and so on to a depth."""
     value: Any = 0
     for _ in range(depth):
         value = NESTINGS[kind](value)
     return value
 
 
-@pytest.mark.parametrize("kind", ["record", "tuple", "list of tuple"])
+@pytest.mark.parametrize("kind", NESTINGS)
 def test_what_is_nested_as_deep_as_may_be_comes_back(kind: str) -> None:
     value = nested(kind, DEEPEST)
     assert CODEC.unpack(CODEC.pack(value)) == value
 
 
-@pytest.mark.parametrize("kind", ["record", "tuple", "list of tuple"])
+@pytest.mark.parametrize("kind", NESTINGS)
 @pytest.mark.parametrize("depth", [DEEPEST + 1, 250, 2000])
 def test_what_is_nested_deeper_is_refused_with_what_to_do(kind: str, depth: int) -> None:
     with pytest.raises(StateError, match=r"nested more than 100 deep(.|\n)*flatten it"):
         CODEC.pack(nested(kind, depth))
 
 
-@pytest.mark.parametrize("depth", [DEEPEST, DEEPEST + 1, 250, 2000])
-def test_a_column_of_nested_records_is_read_back_or_refused(depth: int) -> None:
-    column = ValueColumn([nested("record", depth), nested("record", depth)])
-    if depth > DEEPEST:
-        with pytest.raises(StateError, match="flatten it"):
-            CODEC.pack(column)
+def test_a_column_of_records_that_are_nested_as_deep_as_may_be_comes_back() -> None:
+    records = [nested("record", DEEPEST), nested("record", DEEPEST)]
+    assert CODEC.unpack(CODEC.pack(ValueColumn(records))) == records
+
+
+@pytest.mark.parametrize("depth", [DEEPEST + 1, 250, 2000])
+def test_a_column_of_records_that_are_nested_deeper_is_refused(depth: int) -> None:
+    records = [nested("record", depth), nested("record", depth)]
+    with pytest.raises(StateError, match="flatten it"):
+        CODEC.pack(ValueColumn(records))
+
+
+@pytest.mark.parametrize("depth", [500, 1000, 1023, 1024, 1025, 3000])
+def test_lists_in_lists_are_refused_or_can_be_read_back(depth: int) -> None:
+    """MessagePack knows lists, and has a limit of its own for their depth."""
+    value: Any = None
+    for _ in range(depth):
+        value = [value]
+    try:
+        data = CODEC.pack(value)
+    except StateError:
+        assert depth > 1000
     else:
-        assert CODEC.unpack(CODEC.pack(column)) == column.values
-
-
-def test_lists_in_lists_are_read_back_or_refused() -> None:
-    for depth in (500, 1000, 1023, 1024, 1025, 3000):
-        value: Any = None
-        for _ in range(depth):
-            value = [value]
-        try:
-            data = CODEC.pack(value)
-        except StateError:
-            assert depth > 1000
-        else:
-            CODEC.unpack(data)
+        CODEC.unpack(data)  # too deep to be compared
 
 
 def test_deep_bytes_that_nobody_wrote_are_refused_also_on_a_small_stack() -> None:
     """They were a crash of the process: MessagePack took 50 kB of the stack for each level."""
-    as_tuple = as_record = msgpack.packb(0)
+    list_of_one = b"\x91"
+    list_of_two = b"\x92"
+    tuple_code = 1
+    tuples = msgpack.packb(0)
+    records = msgpack.packb(0)
     for _ in range(3000):
-        as_tuple = msgpack.packb(msgpack.ExtType(1, b"\x91" + as_tuple))
-        as_record = msgpack.packb(msgpack.ExtType(12, msgpack.packb(["x"]) + as_record))
-    lists = b"\x91" * 100_000 + b"\xc0"
-    deepest = CODEC.pack(nested("record", DEEPEST))
+        tuples = msgpack.packb(msgpack.ExtType(tuple_code, list_of_one + tuples))
+        records = msgpack.packb(msgpack.ExtType(RECORD, list_of_two + msgpack.packb("x") + records))
+    lists = list_of_one * 100_000 + msgpack.packb(None)
+    as_deep_as_may_be = CODEC.pack(nested("record", DEEPEST))
     outcomes: list[Any] = []
 
     def read() -> None:
-        for data in (as_tuple, as_record, lists):
+        for data in (tuples, records, lists):
             try:
                 CODEC.unpack(data)
             except StateError as error:
                 outcomes.append(error)
-        outcomes.append(CODEC.unpack(deepest))
+        outcomes.append(CODEC.unpack(as_deep_as_may_be))
 
-    before = threading.stack_size(512 * 1024)
+    usual_size = threading.stack_size(512 * 1024)
     try:
         thread = threading.Thread(target=read)
         thread.start()
         thread.join()
     finally:
-        threading.stack_size(before)
+        threading.stack_size(usual_size)
     assert [type(outcome) for outcome in outcomes] == [StateError, StateError, StateError, Node]
 
 
@@ -132,19 +141,18 @@ def test_large_numbers_come_back(value: Any) -> None:
     assert CODEC.unpack(CODEC.pack([value])) == [value]
 
 
+INTEGER, FRACTION = 5, 7
+"""Codes of kinds of values."""
+
+
 @pytest.mark.parametrize(
-    "data",
-    [
-        msgpack.ExtType(7, msgpack.packb("1e999999999")),
-        msgpack.ExtType(7, msgpack.packb([1, 0])),
-        msgpack.ExtType(5, msgpack.packb("9" * 5000)),
-        msgpack.ExtType(5, msgpack.packb(b"\x7f" * 10_000_000)),
-    ],
-    ids=["fraction", "by zero", "digits", "bits"],
+    ("code", "content"),
+    [(FRACTION, "1e999999999"), (FRACTION, [1, 0]), (INTEGER, "9" * 5000), (INTEGER, b"\x7f" * 10_000_000)],
+    ids=["fraction of a text", "fraction by zero", "integer of digits", "integer of 10 MB"],
 )
-def test_numbers_that_nobody_wrote_are_refused_at_once(data: Any) -> None:
+def test_numbers_that_nobody_wrote_are_refused_at_once(code: int, content: Any) -> None:
     with pytest.raises(StateError):
-        CODEC.unpack(msgpack.packb(data))
+        CODEC.unpack(msgpack.packb(msgpack.ExtType(code, msgpack.packb(content))))
 
 
 def test_text_that_is_no_unicode_is_an_error_of_the_state() -> None:
@@ -162,13 +170,17 @@ def test_a_record_whose_field_is_gone_is_an_error_of_the_state() -> None:
 def test_damaged_bytes_are_read_or_refused_and_nothing_else() -> None:
     random = Random(SEED)
     value = [{"a": (1.5, {2, 3}), 7: [Node(1, Node(2, (None,)))]}, Decimal("1.10"), Fraction(1, 3), 2**80, "snö", b"ab"]
-    entries = [CODEC.pack(value), CODEC.pack(ValueColumn([(1, Node(2, "x"))] * 3)), CODEC.pack(nested("tuple", 40))]
+    whole_entries = [
+        CODEC.pack(value),
+        CODEC.pack(ValueColumn([(1, Node(2, "x"))] * 3)),
+        CODEC.pack(nested("tuple", 40)),
+    ]
     refused = 0
     for turn in range(4000):
-        data = bytearray(entries[turn % 3])
-        for _ in range(random.choice((1, 1, 2, 8))):
+        data = bytearray(whole_entries[turn % 3])
+        for _ in range(random.choice((1, 1, 2, 8))):  # other bytes
             data[random.randrange(len(data))] = random.randrange(256)
-        if not turn % 5:
+        if turn % 5 == 0:  # cut short
             del data[random.randrange(len(data)) :]
         try:
             CODEC.unpack(bytes(data))
@@ -193,6 +205,8 @@ class Pair(NamedTuple):
 
 @dataclass
 class Derived:
+    """A record with a field that its constructor sets, and one that only a keyword sets."""
+
     base: int
     twice: int = field(init=False)
     note: str = field(kw_only=True, default="")
@@ -213,8 +227,8 @@ class Ordered:
         self.second = second
 
 
-Loose = namedtuple("Loose", "a b")  # one without types
-KINDS = Codec([Total, Pair, Derived, Ordered, Loose])
+Untyped = namedtuple("Untyped", "a b")
+COLUMN_CODEC = Codec([Total, Pair, Derived, Ordered, Untyped])
 
 PLAIN = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3) | st.binary(max_size=3)
@@ -233,16 +247,19 @@ VALUES = st.recursive(
 
 
 def there_and_back(values: list[Any]) -> Any:
-    return KINDS.unpack(KINDS.pack([ValueColumn(values), "next"]))
+    """Return the values that are read back of a column, which is written before another value."""
+    back, next_value = COLUMN_CODEC.unpack(COLUMN_CODEC.pack([ValueColumn(values), "next"]))
+    assert next_value == "next"
+    return back
 
 
 @settings(max_examples=100)
 @given(st.lists(VALUES, max_size=6) | st.lists(st.tuples(st.integers(), VALUES), max_size=6))
 def test_any_values_come_back_equal_and_of_their_types(values: list[Any]) -> None:
-    back, after = there_and_back(values)
-    assert after == "next"
+    back = there_and_back(values)
     assert back == values
-    assert repr(back) == repr(KINDS.unpack(KINDS.pack(values)))  # which tells 1 from True and 0.0 from -0.0
+    without_a_column = COLUMN_CODEC.unpack(COLUMN_CODEC.pack(values))
+    assert repr(back) == repr(without_a_column)  # which tells 1 from True and 0.0 from -0.0
 
 
 @pytest.mark.parametrize(
@@ -260,7 +277,7 @@ def test_any_values_come_back_equal_and_of_their_types(values: list[Any]) -> Non
         [Pair(Total(1), (2,)), Pair(Total(3), (4,))],
         [Derived(3, note="x"), Derived(4)],
         [Ordered(1, 2), Ordered(3, 4)],
-        [Loose(1, 2), Loose(3, 4)],
+        [Untyped(1, 2), Untyped(3, 4)],
         [2**70, 1],
         [2**70, -(2**70)],
         [date(2013, 1, 1), None, date(2014, 1, 1)],
@@ -273,27 +290,28 @@ def test_any_values_come_back_equal_and_of_their_types(values: list[Any]) -> Non
     ids=repr,
 )
 def test_values_of_one_kind_and_mixed_ones_come_back(values: list[Any]) -> None:
-    back, _ = there_and_back(values)
-    assert repr(back) == repr(values)
+    assert repr(there_and_back(values)) == repr(values)
 
 
-def test_the_kind_is_written_once() -> None:
+def test_the_kind_of_the_values_of_a_column_is_written_once() -> None:
     values = [Pair(float(number), number) for number in range(1000)]
-    assert len(KINDS.pack(ValueColumn(values))) < 13 * len(values) < len(KINDS.pack(values)) / 3
+    bytes_of_column = len(COLUMN_CODEC.pack(ValueColumn(values)))
+    bytes_of_list = len(COLUMN_CODEC.pack(values))
+    assert bytes_of_column < 13 * len(values)  # 9 for the float and up to 3 for the integer
+    assert bytes_of_list > 3 * 13 * len(values)
 
 
-def test_a_record_that_no_module_declares_is_refused_both_ways() -> None:
+def test_a_column_of_a_record_that_no_module_declares_is_neither_written_nor_read() -> None:
+    column = ValueColumn([Total(1)])
     with pytest.raises(StateError, match="Total cannot be stored"):
-        Codec().pack(ValueColumn([Total(1)]))
+        Codec().pack(column)
     with pytest.raises(StateError, match="that no module of the query declares any more"):
-        Codec().unpack(KINDS.pack(ValueColumn([Total(1)])))
+        Codec().unpack(COLUMN_CODEC.pack(column))
 
 
-def test_columns_whose_lengths_differ_are_refused() -> None:
-    for data in (
-        split_into_columns([(1, "a"), (2, "b")], KINDS._declares),
-        split_into_columns([Pair(1, "a"), Pair(2, "b")], KINDS._declares),
-    ):
-        data[-1][-1].pop()
-        with pytest.raises(ValueError, match="shorter"):
-            join_columns(data, KINDS._record_class)
+@pytest.mark.parametrize("values", [[(1, "a"), (2, "b")], [Pair(1, "a"), Pair(2, "b")]], ids=["tuples", "records"])
+def test_columns_whose_lengths_differ_are_refused(values: list[Any]) -> None:
+    data = split_into_columns(values, COLUMN_CODEC._declares)
+    data[-1][-1].pop()  # the last value of the last column
+    with pytest.raises(ValueError, match="shorter"):
+        join_columns(data, COLUMN_CODEC._record_class)

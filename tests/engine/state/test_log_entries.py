@@ -18,7 +18,13 @@ from muntin_engine.state.log import MOST_OF_LEVEL, Entry, LogEntry, StateLog
 
 
 class Sums:
-    """A store that keeps a number per slice; an entry is padded to a number of bytes per slice."""
+    """A store that keeps a sum per slice.
+
+    Attributes:
+        sums: The sums by the numbers of their slices.
+        padding: The bytes that an entry takes for each slice; by default no more than it needs.
+        largest: The greatest number of slices in an entry.
+    """
 
     def __init__(self, padding: int = 0, largest: int = 10**9) -> None:
         self.sums: dict[int, int] = {}
@@ -46,6 +52,7 @@ class Sums:
         return self.write(merged.sums, first_live)
 
     def _pieces(self, numbers: list[int]) -> Iterable[list[int]]:
+        """Split the numbers of slices into those of each entry."""
         return (numbers[start : start + self.largest] for start in range(0, len(numbers), self.largest))
 
     def _entry(self, sums: dict[int, int]) -> Entry:
@@ -64,6 +71,7 @@ class CountingCells(MemoryCells):
 
 
 def read_back(log: StateLog, first_live: int = -(10**9)) -> dict[int, int]:
+    """Return the sums by slice that a new process reads from a log, of slices from the first live one on."""
     store = Sums()
     for entry in log.read():
         store.restore(entry)
@@ -72,6 +80,7 @@ def read_back(log: StateLog, first_live: int = -(10**9)) -> dict[int, int]:
 
 
 def reopened(log: StateLog, cells: MemoryCells) -> StateLog:
+    """Return a log as a new process opens it, from what the metadata say of it."""
     return StateLog(cells, json.loads(json.dumps(log.to_data())))
 
 
@@ -82,15 +91,19 @@ def test_what_was_appended_is_read_back_over_any_number_of_batches() -> None:
     expected = dict[int, int]()
     log = StateLog(cells)
     for batch in range(500):
-        delta = {random.randint(batch, batch + 30): random.randint(1, 9) for _ in range(random.randint(0, 4))}
+        delta: dict[int, int] = {}
+        for _ in range(random.randint(0, 4)):
+            delta[random.randint(batch, batch + 30)] = random.randint(1, 9)
         first_live = batch - 20
-        expected = {number: total for number, total in expected.items() if number >= first_live}
-        for number, total in delta.items():
-            expected[number] = expected.get(number, 0) + total
+
         log.forget(first_live)
         log.append(store.write(delta, first_live))
         log.compact(store, first_live)
         log = reopened(log, cells)
+
+        expected = {number: total for number, total in expected.items() if number >= first_live}
+        for number, total in delta.items():
+            expected[number] = expected.get(number, 0) + total
         assert read_back(log, first_live) == expected
         assert len(cells.cells) == len(log.read()) <= 3 * (MOST_OF_LEVEL + 1)
 
@@ -99,58 +112,67 @@ def test_entries_that_die_are_removed_unread() -> None:
     cells = MemoryCells()
     store = Sums()
     log = StateLog(cells)
-    for number in range(5):
-        log.append(store.write({number: 1, number + 1: 1}, 0))
-    log.forget(3)
+    for number in range(5):  # five entries, with the slices 0 and 1, 1 and 2, ..., 4 and 5
+        log.append(store.write({number: 1, number + 1: 1}, first_live=0))
+
+    log.forget(first_live=3)
     assert read_back(log) == {2: 1, 3: 2, 4: 2, 5: 1}
     assert len(cells.cells) == 3
-    log.forget(6)
+
+    log.forget(first_live=6)
     assert cells.cells == {}
 
 
 def test_a_cell_is_never_used_twice() -> None:
-    cells = MemoryCells()
+    class RecordingCells(MemoryCells):
+        def put(self, name: str, data: bytes) -> None:
+            names_of_cells.append(name)
+            super().put(name, data)
+
+    names_of_cells: list[str] = []
     store = Sums()
-    log = StateLog(cells)
-    cell_names: set[str] = set()
+    log = StateLog(RecordingCells())
     for number in range(50):
-        log.append(store.write({number: 1}, 0))
-        log.compact(store, 0)
-        (fresh,) = set(cells.cells) - cell_names if number % 9 != 8 else {min(set(cells.cells) - cell_names)}
-        assert fresh not in cell_names
-        cell_names |= set(cells.cells)
+        log.append(store.write({number: 1}, first_live=0))
+        log.compact(store, first_live=0)
+    assert len(names_of_cells) > 50, "appended and merged entries"
+    assert len(set(names_of_cells)) == len(names_of_cells)
 
 
 def test_the_bytes_written_grow_with_the_logarithm_of_the_number_of_batches() -> None:
+    batches = 3000
     cells = CountingCells()
     store = Sums(padding=100)
     log = StateLog(cells)
-    for number in range(3000):
-        log.append(store.write({number: 1}, 0))
-        log.compact(store, 0)
-    assert read_back(log) == dict.fromkeys(range(3000), 1)
-    assert cells.bytes_written < 3000 * 100 * 5  # log 3000 to the base 9 is 3.6
+    for number in range(batches):
+        log.append(store.write({number: 1}, first_live=0))
+        log.compact(store, first_live=0)
+    assert read_back(log) == dict.fromkeys(range(batches), 1)
+
+    # Each number is written once for each level of entries, of which there are log 3000 to the base 9, or 3.6.
+    assert cells.bytes_written < batches * 100 * 5
     assert len(cells.cells) <= 4 * MOST_OF_LEVEL
 
 
 @pytest.mark.parametrize("largest", [1, 3, 7, 8, 9])
 def test_merging_ends_when_it_cannot_make_fewer_entries(monkeypatch: pytest.MonkeyPatch, largest: int) -> None:
     """A store splits what is large; pieces a little below the size of a full entry must not be merged for ever."""
+    batches = 300
     monkeypatch.setattr(state_log, "FULL_ENTRY", 100 * largest + 1)
     cells = CountingCells()
     store = Sums(padding=100, largest=largest)
     log = StateLog(cells)
-    for number in range(300):
-        log.append(store.write({number: 1}, 0))
-        log.compact(store, 0)
-    assert read_back(log) == dict.fromkeys(range(300), 1)
-    assert cells.bytes_written < 300 * 100 * 6
+    for number in range(batches):
+        log.append(store.write({number: 1}, first_live=0))
+        log.compact(store, first_live=0)
+    assert read_back(log) == dict.fromkeys(range(batches), 1)
+    assert cells.bytes_written < batches * 100 * 6
 
 
 def test_a_lost_cell_is_noticed() -> None:
     cells = MemoryCells()
     log = StateLog(cells)
-    log.append(Sums().write({1: 1}, 0))
+    log.append(Sums().write({1: 1}, first_live=0))
     cells.cells.clear()
     with pytest.raises(StateError, match="the cell 'entry 1': the metadata lists its 8 bytes, and it is empty"):
         log.read()

@@ -1,4 +1,4 @@
-"""An evaluator of which the engine knows nothing: what it declares and what runs it, a line each, and all works."""
+"""An evaluator that is added to the engine by its declaration and a line in the registry: everything finds it there."""
 
 from __future__ import annotations
 
@@ -28,24 +28,26 @@ from tests.engine.wire.payloads import bucket_input, rows, task_of
 from tests.modules.members import Members
 
 
-def can_be_heard(plan: Plan) -> str | None:
+def has_several_buckets(plan: Plan) -> str | None:
     """There are several buckets."""
-    return "there is nothing to hear" if plan.buckets == 1 else None
+    return "there is only one bucket" if plan.buckets == 1 else None
 
 
 def explain(plan: Plan) -> Explanation:
-    repeated = tuple(f"repeats {module.output}" for module in plan.modules)
-    return Explanation("as much as it costs to say it", "what was said last", repeated)
+    """Return what `explain()` shows: the cost of a row, the state, and a text for each module."""
+    of_modules = tuple(f"echoes {module.output}" for module in plan.modules)
+    return Explanation("the cost of an echo", "the last echo", of_modules)
 
 
 ECHO = Declaration(
     name="echo",
-    advantage="it was heard before",
+    advantage="it echoes",
     explain=explain,
-    demands=(can_be_heard,),
+    demands=(has_several_buckets,),
     takes_revisions=True,
     unreported=frozenset({"events_held"}),
 )
+"""The declaration of an evaluator that needs several buckets; it runs as the general one does."""
 
 
 class Total(IncrementalAggregate[int, int, int]):
@@ -62,47 +64,51 @@ class Total(IncrementalAggregate[int, int, int]):
 
 
 @pytest.fixture(autouse=True)
-def another(monkeypatch: pytest.MonkeyPatch) -> None:
+def _with_echo(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Register the evaluator before all others, wherever the declarations are looked up."""
     monkeypatch.setitem(evaluator_registry.KEEPS_STATE.makers, ECHO.name, GeneralEvaluator)
     for module in (declarations, plans, payloads, query_under_test):
         monkeypatch.setattr(module, "DECLARATIONS", (ECHO, *DECLARATIONS))
 
 
-def test_the_planner_chooses_it_and_says_why() -> None:
+def test_the_planner_chooses_an_added_evaluator_and_says_why() -> None:
     plan = plan_of(planned(Members))
-    assert (plan.choice.evaluator, plan.choice.reason) == ("echo", "it was heard before")
+    assert plan.choice.evaluator == "echo"
+    assert plan.choice.reason == "it echoes"
     assert plan_identity(plan)["evaluator"] == "echo"
-    passed_over = plan_of(planned(Members), buckets=1)
-    assert passed_over.choice.evaluator == "grouped"
+
+
+def test_the_planner_passes_over_an_added_evaluator_whose_demands_are_not_met() -> None:
+    assert plan_of(planned(Members), buckets=1).choice.evaluator == "grouped"
+
+
+def test_an_added_evaluator_can_be_asked_for_by_name() -> None:
     assert declarations.parse_evaluator("echo") == "echo"
 
 
-def test_explain_asks_it() -> None:
+def test_explain_shows_what_an_added_evaluator_says() -> None:
     lines = explain_plan(plan_of(planned(Members))).splitlines()
-    assert "evaluator   echo: it was heard before" in lines
-    assert "module      m = show.members 1.0.0: repeats m" in lines
-    assert "row         as much as it costs to say it" in lines
-    assert "state       what was said last" in lines
+    assert "evaluator   echo: it echoes" in lines
+    assert "module      m = show.members 1.0.0: echoes m" in lines
+    assert "row         the cost of an echo" in lines
+    assert "state       the last echo" in lines
 
 
-def test_the_metrics_ask_it() -> None:
-    names = {measure.name for measure in metrics_of(plan_of(planned(Members)))}
+def test_metrics_that_an_added_evaluator_does_not_report_are_left_out() -> None:
+    names = {metric.name for metric in metrics_of(plan_of(planned(Members)))}
     assert "keys_held" in names
     assert "events_held" not in names
 
 
-def test_a_bucket_is_evaluated_by_it() -> None:
+def test_an_added_evaluator_evaluates_a_bucket() -> None:
     task = task_of(is_static=True, evaluator="echo")
-    imported = {
-        blob.stream: blob.rows
-        for blob in run_bucket(task, 0, MemoryCells(), bucket_input(task, rows(start=[1], end=[2])))
-    }
-    assert (imported["accepted"], imported["results"]) == (1, 1)
+    blobs = run_bucket(task, 0, MemoryCells(), bucket_input(task, rows(start=[1], end=[2])))
+    counts = {blob.stream: blob.rows for blob in blobs}
+    assert counts["accepted"] == 1
+    assert counts["results"] == 1
 
 
-def test_restart_tests_run_it() -> None:
+def test_tests_of_restarts_run_an_added_evaluator() -> None:
     script = Script().insert("a", 1, 4, 2).revise("a", 9).insert("b", 4, 7, 3).close()
-    assert crash_everywhere(script, WindowedQuery(tumbling(5), [Computation(Total())])).evaluators == (
-        "general",
-        "echo",
-    )
+    tested = crash_everywhere(script, WindowedQuery(tumbling(5), [Computation(Total())]))
+    assert tested.evaluators == ("general", "echo")

@@ -10,6 +10,9 @@ import pytest
 
 from muntin_engine.tasks.recorded_rows import is_of_keys
 
+PUNCTUATION = 5
+"""The place of the row of no key."""
+
 ROWS = pa.record_batch(
     {
         "k0": pa.array([1.5, nan, None, 1.5, -0.0, None], pa.float64()),
@@ -30,6 +33,7 @@ ROWS = pa.record_batch(
         ([(2.5, "a")], []),
     ],
 )
-def test_rows_of_keys_are_kept_with_the_rows_of_no_key(keys: list[tuple[Any, ...]], places: list[int]) -> None:
-    is_kept = is_of_keys(ROWS, keys).to_pylist()
-    assert [place for place, kept in enumerate(is_kept) if kept] == [*places, 5]
+def test_rows_of_keys_are_selected_with_the_rows_of_no_key(keys: list[tuple[Any, ...]], places: list[int]) -> None:
+    is_selected = is_of_keys(ROWS, keys).to_pylist()
+    selected_places = [place for place, selected in enumerate(is_selected) if selected]
+    assert selected_places == [*places, PUNCTUATION]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from math import inf, nan
+from itertools import product
+from math import inf, isnan, nan
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from muntin_engine.recording.backtest.comparison import (
+    ColumnDifferences,
     ComparedResults,
     Distribution,
     all_differences,
@@ -20,15 +22,23 @@ from muntin_engine.recording.backtest.comparison import (
 
 
 def results(values: list[Any], value_type: pa.DataType, keys: list[Any] | None = None) -> pa.Table:
-    """Return results of one column, each of its own key unless keys are given."""
-    names = keys or [f"k{place}" for place, _ in enumerate(values)]
+    """Return results of one window, with these values in the column `km`.
+
+    Args:
+        values: The values.
+        value_type: Their type.
+        keys: Their keys, the stations; by default each value has its own, `k0`, `k1` and so on.
+    """
+    stations = keys or [f"k{place}" for place, _ in enumerate(values)]
     windows = [{"start": 0, "end": 10}] * len(values)
     extent = pa.struct([("start", pa.int64()), ("end", pa.int64())])
-    columns = {"station": pa.array(names), "window": pa.array(windows, extent), "km": pa.array(values, value_type)}
-    return pa.table(columns)
+    return pa.table(
+        {"station": pa.array(stations), "window": pa.array(windows, extent), "km": pa.array(values, value_type)}
+    )
 
 
-def compared(old: pa.Table, new: pa.Table, folder: Path) -> Any:
+def differences(old: pa.Table, new: pa.Table, folder: Path) -> ColumnDifferences:
+    """Compare results of two versions, and return the differences in their only column."""
     comparison = compare(ComparedResults(old, new, ["station"], ["window"], ["km"]), folder)
     (column,) = comparison.columns
     assert comparison.differing == column.rows.num_rows
@@ -56,20 +66,34 @@ def compared(old: pa.Table, new: pa.Table, folder: Path) -> Any:
 )
 def test_equal_values_do_not_differ(values: list[Any], value_type: pa.DataType, tmp_path: Path) -> None:
     table = results(values, value_type)
-    assert compared(table, table, tmp_path).rows.num_rows == 0
+    assert differences(table, table, tmp_path).rows.num_rows == 0
     reordered = table.take(list(reversed(range(len(table)))))
-    assert compared(table, reordered, tmp_path).rows.num_rows == 0
+    assert differences(table, reordered, tmp_path).rows.num_rows == 0
 
 
 def test_zeros_of_both_signs_are_equal(tmp_path: Path) -> None:
-    assert compared(results([0.0], pa.float64()), results([-0.0], pa.float64()), tmp_path).rows.num_rows == 0
+    assert differences(results([0.0], pa.float64()), results([-0.0], pa.float64()), tmp_path).rows.num_rows == 0
 
 
-def test_differences_come_by_size_and_those_without_one_last(tmp_path: Path) -> None:
+@pytest.fixture
+def six_results(tmp_path: Path) -> ColumnDifferences:
+    """Five differences of six results.
+
+    key   old    new    difference
+    k0    1      1.5     0.5
+    k1    2     -2      -4
+    k2    NaN    3       NaN
+    k3    null   4       unknown
+    k4    5      5       equal
+    k5    6              only old
+    """
     old = results([1.0, 2.0, nan, None, 5.0, 6.0], pa.float64())
     new = results([1.5, -2.0, 3.0, 4.0, 5.0], pa.float64())
-    column = compared(old, new, tmp_path)
-    rows = column.rows.to_pylist()
+    return differences(old, new, tmp_path)
+
+
+def test_differences_come_by_size_and_those_without_one_last(six_results: ColumnDifferences) -> None:
+    rows = six_results.rows.to_pylist()
     assert [(row["key"], row["kind"]) for row in rows] == [
         ("k2", "changed"),
         ("k1", "changed"),
@@ -77,24 +101,32 @@ def test_differences_come_by_size_and_those_without_one_last(tmp_path: Path) -> 
         ("k3", "changed"),
         ("k5", "only old"),
     ]
+    assert isnan(rows[0]["difference"])
     assert [row["difference"] for row in rows[1:]] == [-4.0, 0.5, None, None]
-    assert column.counts == {"changed": 4, "only old": 1, "only new": 0}
-    assert column.distribution == Distribution(2, -4.0, -2.875, -1.75, -0.625, 0.5, -1.75)
-    assert [row["key"] for row in rows_where(column, "abs(new - old) > 1 AND NOT isnan(difference)").to_pylist()] == [
-        "k1"
-    ]
+
+
+def test_differences_are_counted_by_kind_and_finite_ones_have_a_distribution(six_results: ColumnDifferences) -> None:
+    assert six_results.counts == {"changed": 4, "only old": 1, "only new": 0}
+    assert six_results.distribution == Distribution(  # of -4 and 0.5
+        count=2, least=-4.0, lower_quartile=-2.875, median=-1.75, upper_quartile=-0.625, largest=0.5, mean=-1.75
+    )
+
+
+def test_a_condition_selects_differences(six_results: ColumnDifferences) -> None:
+    rows = rows_where(six_results, "abs(new - old) > 1 AND NOT isnan(difference)").to_pylist()
+    assert [row["key"] for row in rows] == ["k1"]
 
 
 def test_the_difference_of_large_numbers_is_exact(tmp_path: Path) -> None:
-    column = compared(results([2**62], pa.int64()), results([2**62 + 1], pa.int64()), tmp_path)
-    assert column.rows.column("difference").to_pylist() == [1.0]
+    column = differences(results([2**62], pa.int64()), results([2**62 + 1], pa.int64()), tmp_path)
+    assert column.rows.column("difference").to_pylist() == [1.0], "as floats they would be equal"
 
 
 @pytest.mark.parametrize("value_type", [pa.duration("us"), pa.timestamp("us"), pa.timestamp("us", "UTC")], ids=str)
 def test_times_and_lengths_differ_by_seconds(value_type: pa.DataType, tmp_path: Path) -> None:
     old = results([1_000_000, 5, None], value_type)
     new = results([3_500_000, 5, 7], value_type)
-    column = compared(old, new, tmp_path)
+    column = differences(old, new, tmp_path)
     assert column.rows.column("difference").to_pylist() == [2.5, None]
     assert column.rows.schema.field("new").type == value_type
     assert column.rows.column("new").cast(pa.int64()).to_pylist() == [3_500_000, 7]
@@ -103,21 +135,23 @@ def test_times_and_lengths_differ_by_seconds(value_type: pa.DataType, tmp_path: 
     assert rows_where(column, "new - old > INTERVAL 2 SECONDS").num_rows == 1
 
 
-def test_rows_of_one_window_are_matched_by_what_is_equal(tmp_path: Path) -> None:
+def test_of_several_rows_of_one_window_equal_ones_are_matched_first_and_then_those_left_in_order(
+    tmp_path: Path,
+) -> None:
     old = results([1, 2, 2, 3], pa.int64(), ["a"] * 4)
     new = results([2, 3, 4, 2, 5], pa.int64(), ["a"] * 5)
-    rows = compared(old, new, tmp_path).rows.to_pylist()
+    rows = differences(old, new, tmp_path).rows.to_pylist()
     assert [(row["kind"], row["old"], row["new"]) for row in rows] == [("changed", 1, 4), ("only new", None, 5)]
 
 
 def test_keys_that_are_null_or_nan_are_matched(tmp_path: Path) -> None:
     old = results([1, 2], pa.int64(), [nan, None])
     new = results([1, 3], pa.int64(), [nan, None])
-    assert compared(old, new, tmp_path).rows.column("new").to_pylist() == [3]
+    assert differences(old, new, tmp_path).rows.column("new").to_pylist() == [3]
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "way"),
+    ("old_type", "new_type", "way"),
     [
         (pa.int64(), pa.float64(), "numbers"),
         (pa.int32(), pa.int64(), "numbers"),
@@ -128,20 +162,42 @@ def test_keys_that_are_null_or_nan_are_matched(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_types_that_differ_are_compared(old: pa.DataType, new: pa.DataType, way: str, tmp_path: Path) -> None:
-    values = pa.array([1, 0, None], pa.int8())
-    old_results = results([None] * 3, pa.null()).set_column(2, "km", values.cast(old))
-    new_values = values.cast(old).cast(new) if new == pa.string() else values.cast(new)
-    new_results = results([None] * 3, pa.null()).set_column(2, "km", new_values)
-    column = compared(old_results, new_results, tmp_path)
+def test_equal_values_of_two_types_do_not_differ_and_the_change_of_type_is_told(
+    old_type: pa.DataType, new_type: pa.DataType, way: str, tmp_path: Path
+) -> None:
+    old_values = pa.array([1, 0, None], pa.int8()).cast(old_type)
+    if new_type == pa.string():
+        new_values = old_values.cast(new_type)  # as text, true is not 1
+    else:
+        new_values = pa.array([1, 0, None], pa.int8()).cast(new_type)
+    empty_results = results([None] * 3, pa.null())
+    old_results = empty_results.set_column(2, "km", old_values)
+    new_results = empty_results.set_column(2, "km", new_values)
+
+    column = differences(old_results, new_results, tmp_path)
     assert column.rows.num_rows == 0
-    assert column.type_change == f"km was {old}, and is {new}: they are compared as {way}"
+    assert column.type_change == f"km was {old_type}, and is {new_type}: they are compared as {way}"
 
 
 def test_columns_of_several_types_become_one_table(tmp_path: Path) -> None:
-    numbers = compared(results([1], pa.int64()), results([4], pa.int64()), tmp_path)
-    floats = compared(results([1.0], pa.float64()), results([9.5], pa.float64()), tmp_path)
-    texts = compared(results(["a"], pa.string()), results(["b"], pa.string()), tmp_path)
+    numbers = differences(results([1], pa.int64()), results([4], pa.int64()), tmp_path)
+    floats = differences(results([1.0], pa.float64()), results([9.5], pa.float64()), tmp_path)
+    texts = differences(results(["a"], pa.string()), results(["b"], pa.string()), tmp_path)
     assert all_differences([numbers, floats]).column("new").to_pylist() == [9.5, 4.0]
     assert all_differences([numbers, texts]).column("new").to_pylist() == ["4", "b"]
     assert all_differences([numbers]).column("new").to_pylist() == [4]
+
+
+def test_differences_of_one_size_are_in_the_order_of_columns_and_keys(tmp_path: Path) -> None:
+    # so many columns that a sort by several threads would mix them
+    columns = [f"column{place}" for place in range(20)]
+    stations = ["k0", "k1", "k2"]
+    old = results(["old"] * 3, pa.string(), stations).select(["station", "window"])
+    new = old
+    for name in columns:
+        old = old.append_column(name, pa.array(["old"] * 3))
+        new = new.append_column(name, pa.array(["new"] * 3))
+
+    comparison = compare(ComparedResults(old, new, ["station"], ["window"], columns), tmp_path)
+    rows = all_differences(comparison.columns).to_pylist()
+    assert [(row["column"], row["key"]) for row in rows] == [*product(columns, stations)]

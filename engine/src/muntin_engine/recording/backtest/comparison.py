@@ -158,6 +158,8 @@ def rows_where(column: ColumnDifferences, condition: str) -> pa.Table:
 def all_differences(columns: Sequence[ColumnDifferences]) -> pa.Table:
     """Return the differences of all columns as one table, the largest first; `column` has the name of their column.
 
+    Differences of one size and kind are in the order of the columns, and of the differences of each.
+
     If columns have different types, their values become floats if all are numbers, and text otherwise.
     """
     types = {column.rows.schema.field("old").type for column in columns}
@@ -171,10 +173,16 @@ def all_differences(columns: Sequence[ColumnDifferences]) -> pa.Table:
     with _connection() as connection:
         parts: list[str] = []
         for place, column in enumerate(columns):
-            connection.register(f"differences_{place}", column.rows)
+            # DuckDB sorts in several threads, which leave rows that are equal to its ORDER BY in any order.
+            row_places = pa.array(range(column.rows.num_rows), pa.int64())
+            connection.register(f"differences_{place}", column.rows.append_column("_row_place", row_places))
             name = column.name.replace("'", "''")
-            parts.append(f"SELECT '{name}' AS \"column\", * REPLACE ({values}) FROM differences_{place}")
-        return connection.sql(f"{' UNION ALL '.join(parts)} ORDER BY {_LARGEST_FIRST}").to_arrow_table()
+            places = f"'{name}' AS \"column\", {place} AS _column_place"
+            parts.append(f"SELECT {places}, * REPLACE ({values}) FROM differences_{place}")
+        return connection.sql(
+            f"SELECT * EXCLUDE (_column_place, _row_place) FROM ({' UNION ALL '.join(parts)}) "
+            f"ORDER BY {_LARGEST_FIRST}, _column_place, _row_place"
+        ).to_arrow_table()
 
 
 @contextmanager
@@ -287,7 +295,7 @@ def _differences_of(connection: duckdb.DuckDBPyConnection, results: ComparedResu
     rows = connection.sql(
         f"SELECT *, {_difference(old_type, new_type)} AS difference FROM (SELECT {', '.join(columns)} FROM pairs "
         f"WHERE NOT (in_old AND in_new) OR old{place} IS DISTINCT FROM new{place}) "
-        f"ORDER BY {_LARGEST_FIRST}, {', '.join(map(quoted, results.identifying))}, key"
+        f"ORDER BY {_LARGEST_FIRST}, {', '.join(map(quoted, results.identifying))}, key, old, new"
     ).to_arrow_table()
     if old_type == new_type:  # values of two types were compared as text or as numbers, and stay so
         rows = _with_durations(rows, old_type)
