@@ -182,7 +182,7 @@ def test_a_pattern_reads_the_folders_that_it_matches_and_no_hidden_files(tmp_pat
     """As Spark does with what it has written: a folder has a file of rows for each task, and `_SUCCESS`."""
     for day in ("day=1", "day=2"):
         (tmp_path / "rides" / day).mkdir(parents=True)
-        parquet(tmp_path / "rides" / day / "part-0.parquet")
+        write_parquet(tmp_path / "rides" / day / "part-0.parquet")
         write(tmp_path / "rides" / day / "_SUCCESS", "")
         write(tmp_path / "rides" / day / ".part-0.parquet.crc", "checksum")
     write(tmp_path / "rides" / "_SUCCESS", "")
@@ -194,7 +194,7 @@ def test_a_pattern_reads_the_folders_that_it_matches_and_no_hidden_files(tmp_pat
 
 
 def test_a_hidden_file_is_read_if_it_is_named(tmp_path: Path) -> None:
-    hidden = parquet(tmp_path / "_rides.parquet")
+    hidden = write_parquet(tmp_path / "_rides.parquet")
     assert NamedFiles.of(str(hidden)).paths == [str(hidden)]
     assert NamedFiles.of(str(tmp_path / "_*.parquet")).paths == [str(hidden)]
 
