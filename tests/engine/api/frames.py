@@ -1,10 +1,10 @@
-"""DataFrames that nobody asks anything."""
+"""Stand-ins for DataFrames of Spark, for calls that read nothing of them."""
 
 from __future__ import annotations
 
 
 class Frame:
-    """Stands for a stream of Spark's, or a session: the name of its module is what tells to whom it belongs."""
+    """Stands for a stream of Spark, or for a session: calls know it by the name of its module."""
 
     __module__ = "pyspark.sql.dataframe"
     isStreaming = True

@@ -75,7 +75,7 @@ def test_the_stride_is_a_prime() -> None:
 def test_calls_inside_of_calls_do_not_distort_the_sample_of_the_outer_ones() -> None:
     clock = Clock()
     meter = Meter(clock)
-    inner = Work(clock, [0] * 10_000)
+    inner = Work(clock, [0] * 10_000)  # the inner calls take no time, but some are in the sample
 
     def outer() -> int:
         clock.time += 7

@@ -155,6 +155,9 @@ def test_modules_that_ask_for_different_clips_are_refused_with_those_that_a_quer
         "the modules are made for different clip: needs.weighs for 'right', needs.also_weighs for 'left'\n"
         "  say which: clip='none' or clip='left' or clip='right' or clip='full'"
     )
+
+
+def test_a_query_may_choose_only_a_clip_that_all_modules_accept() -> None:
     with pytest.raises(PolicyError, match="say which: clip='full'"):
         clip_of([Weighs(), TimeWeightedAverage()])
 

@@ -29,12 +29,20 @@ def test_a_chart_says_how_results_are_emitted_and_which_rows_are_read() -> None:
     assert "emit speculative" in chart.description
 
 
-def test_a_picture_stands_below_the_chart_and_everything_is_escaped() -> None:
+def html_with_special_characters() -> str:
     picture = Picture(Drawing([Bar("<row>", 1, 2)], "<title>"))
     plan = plan_of(planned(Count, "<n>"), columns={"keys": (NamedColumn("a & b", "string"),)})
-    html = html_of(plan, memory="<much>", picture=picture)
+    return html_of(plan, memory="<much>", picture=picture)
+
+
+def test_a_picture_stands_between_the_chart_and_the_memory() -> None:
+    html = html_with_special_characters()
     assert html.count("<svg ") == 2
     assert html.index("results") < html.index("&lt;row&gt;") < html.index("&lt;much&gt;")
+
+
+def test_all_texts_of_a_page_are_escaped() -> None:
+    html = html_with_special_characters()
     assert "a &amp; b" in html
     for text in ("<row>", "<n>", "<much>", "a & b"):
         assert text not in html

@@ -55,6 +55,7 @@ def column(name: str, annotation: Any = int) -> Field:
 
 def test_a_row_is_a_payload_of_the_input_that_has_its_source() -> None:
     plan = planned(left=[column("a")], right=[column("b"), column("c")])
+    # a row: its source, two places of the left input, and two of the right one
     assert plan.select(("west", 1, None, 2, 3)) == Left(1)
     assert plan.select(("west.far", 1, None, 2, 3)) == Left(1)
     assert plan.select(("east", 1, None, 2, 3)) == Right(2, 3)

@@ -172,7 +172,7 @@ def test_progress_never_goes_back_and_the_watermark_is_within_the_horizon() -> N
         for batch in random_history(random, ["a", "b"]):
             batch_progress = Progress(clock=clock_of([batch]))
             progress, state = tracker.advance(previous, state, batch_progress, observations(policy, batch, random))
-            assert progress.advance(previous) == progress
+            assert progress.advance(previous) == progress, "no part of it was further before"
             assert progress.watermark == INFINITY or progress.horizon >= progress.watermark
             previous = progress
 

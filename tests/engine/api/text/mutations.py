@@ -127,9 +127,11 @@ def lost_parts(original: Any, restored: Any, droppable: frozenset[str], place: s
         for number, (part, restored_part) in enumerate(zip(original, restored, strict=True)):
             places += lost_parts(part, restored_part, droppable, f"{place}[{number}]")
         return places
-    is_empty = restored is None and original in ([], {})
-    is_equal = type(original) is type(restored) and original == restored
-    return [] if is_empty or is_equal else [f"{place}: {original} {restored}"]
+    if restored is None and original in ([], {}):
+        return []
+    if type(original) is type(restored) and original == restored:
+        return []
+    return [f"{place}: {original} {restored}"]
 
 
 def _normal(data: Any) -> Any:

@@ -315,7 +315,7 @@ def test_more_wake_ups_than_the_limit_are_an_error_in_the_reference_too(monkeypa
 def test_as_many_wake_ups_as_events_are_never_too_many() -> None:
     query = query_of(Silence(length=1))
     run = run_with_most_wake_ups(query, 0)
-    twenty_times = range(0, 40, 2)
+    twenty_times = range(0, 40, 2)  # each event is followed by a silence of a tick, and so by a wake-up
     script = points(*twenty_times, key="b", script=points(*twenty_times, key="a")).punctuate(99)
     assert [len(run.output_changes) for run in steps(query, script, run=run)] == [2 * 20]
 

@@ -190,6 +190,7 @@ def test_values_that_are_merged_in_two_parts_and_then_together_are_those_that_ar
     codes, size = draw_codes(data, kind, len(elements))
     cut = data.draw(st.integers(0, len(elements)), "cut")
 
+    # Each part is merged by codes of its own; the values of both have the codes of the whole again.
     merged_parts: list[Any] = []
     merged_codes: list[int] = []
     for part, part_codes in ((elements[:cut], codes[:cut]), (elements[cut:], codes[cut:])):
