@@ -71,7 +71,7 @@ def recorded_chain(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 
 def queries_of(recording: Recording) -> list[Recording]:
     """Return the recordings of the three queries of the chain, in the order in which rows pass them."""
-    return [*recording.before, recording]
+    return [*recording.upstream, recording]
 
 
 def test_each_query_of_a_chain_has_a_recording_with_all_micro_batches(recorded_chain: RecordedChain) -> None:
@@ -111,7 +111,7 @@ def test_a_recording_of_a_chain_that_begins_later_has_the_state_of_each_query(re
 def test_all_results_of_a_query_of_a_chain_are_rows_of_the_next_one(recorded_chain: RecordedChain) -> None:
     hours, longest, sums = queries_of(recorded_chain.first)
     story_of_sums = sums.story()
-    _, story_of_longest = story_of_sums.before
+    _, story_of_longest = story_of_sums.upstream
 
     assert len(hours.replay().changes) == count_of_rows_from(story_of_longest, place=0)
     assert len(longest.replay().changes) == count_of_rows_from(story_of_sums, place=1)
@@ -126,7 +126,7 @@ def test_the_story_of_a_chain_leads_from_the_last_result_to_the_rows_of_the_firs
     recorded_chain: RecordedChain,
 ) -> None:
     story_of_sums = recorded_chain.first.story()
-    story_of_hours, story_of_longest = story_of_sums.before
+    story_of_hours, story_of_longest = story_of_sums.upstream
 
     # The only result of the last query is the sum of seven results of the query before.
     (result,) = live_results(story_of_sums)

@@ -27,7 +27,7 @@ def test_a_result_of_a_chain_leads_through_the_queries_before_to_its_rows_and_ba
     origin = story.rows[row].origin
     assert origin is not None
     first_place, number = origin
-    first_story = story.before[first_place]
+    first_story = story.upstream[first_place]
     first_result = first_story.changes[number]
     last_place = 1
     page = open_page(story)

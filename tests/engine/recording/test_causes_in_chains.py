@@ -214,7 +214,7 @@ class Causes(NamedTuple):
 
 def causes_of(change: StoryChange, story: Story) -> Causes:
     """Follow a change of the last query's output to the events of the first one."""
-    (first_story,) = story.before
+    (first_story,) = story.upstream
     payload_by_row = {row.number: row.values["x"] for row in first_story.rows if row.change == "insert"}
     members = set[Any]()
     bounds = set[Any]()
@@ -251,7 +251,7 @@ def test_the_smallest_part_of_a_chain_has_the_rows_of_the_results_that_it_reads(
     small = recording.shrink(lambda replayed: any(row["result"] == result for row in replayed.results))
     small.save(tmp_path / "small")
     modules: list[Any] = []
-    for plan in (run.reading_plan, recording.before[0].plan):
+    for plan in (run.reading_plan, recording.upstream[0].plan):
         modules += [module.module for module in plan.modules]
     small_story = Recording(tmp_path / "small", modules=modules).story()
 
@@ -263,7 +263,7 @@ def test_the_smallest_part_of_a_chain_has_the_rows_of_the_results_that_it_reads(
     )
     assert causes_of(small_change, small_story) == causes_of(change, story)
     causes = causes_of(change, story)
-    left_payloads = [row.values["x"] for row in small_story.before[0].rows if row.change == "insert"]
-    all_payloads = [row.values["x"] for row in story.before[0].rows if row.change == "insert"]
+    left_payloads = [row.values["x"] for row in small_story.upstream[0].rows if row.change == "insert"]
+    all_payloads = [row.values["x"] for row in story.upstream[0].rows if row.change == "insert"]
     assert set(left_payloads) >= causes.members | causes.bounds  # a correction comes with the rows that it corrects
     assert len(set(left_payloads)) < len(all_payloads)

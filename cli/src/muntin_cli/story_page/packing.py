@@ -68,7 +68,7 @@ def packed(story: Story) -> dict[str, Any]:
             "bounds": lists([change.bounds for change in story.changes]),
             "trigger": lists([change.trigger for change in story.changes]),
         },
-        "before": [packed(earlier_story) for earlier_story in story.before],
+        "upstream": [packed(upstream_story) for upstream_story in story.upstream],
     }
 
 

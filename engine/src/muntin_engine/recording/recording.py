@@ -29,10 +29,10 @@ from muntin_engine.recording.passed_results import (
 )
 from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.recording.recording_folder import (
-    folders_before,
     read_batches,
     read_runs,
     read_unfinished,
+    upstream_folders,
     write_recording,
 )
 from muntin_engine.recording.replay import Replay
@@ -40,7 +40,7 @@ from muntin_engine.recording.replayed import Replayed, ReplayedBatch
 from muntin_engine.recording.row_differences import exact_row_differences
 from muntin_engine.recording.shrinking import Condition, shrink_batches
 from muntin_engine.recording.story import Story, without_earlier
-from muntin_engine.sinks.recordings.recording_files import BEFORE
+from muntin_engine.sinks.recordings.recording_files import UPSTREAM
 from muntin_engine.state.frozen_values import freeze
 from muntin_engine.tasks.recorded_rows import NTH, PASSED_ON, STOPPED
 from muntin_engine.wire.task_payload import TaskPayload
@@ -59,8 +59,8 @@ class Recording:
         unfinished: A last micro-batch that was not committed, as far as its rows were recorded: one in which a module
             raised an exception, say. None if there is none.
         stopped: The reason why the recording ends before the query, in words; empty if nothing stopped it.
-        before: The recordings of the upstream queries, whose results the query reads, directly or through others. Each
-            comes after those that it reads itself.
+        upstream: The recordings of the upstream queries, whose results the query reads, directly or through others.
+            Each comes after those that it reads itself.
 
     Cost: rows are read on first use, and stay in memory.
 
@@ -84,7 +84,7 @@ class Recording:
         """
         self.path = Path(fspath(path))
         self._code = NamedCode.of(modules)
-        self.before = tuple(Recording(folder, modules) for folder in folders_before(self.path))
+        self.upstream = tuple(Recording(folder, modules) for folder in upstream_folders(self.path))
         self.runs = tuple(read_runs(self.path))
         self.batches = tuple(read_batches(self.path))
         self.unfinished = read_unfinished(self.path, self.batches, self.runs[-1].number)
@@ -160,7 +160,7 @@ class Recording:
         """
         replacements: dict[str, type[Module] | Module] = {}
         for name, module in modules.items():
-            check_name(name, self.module_names, self.before)
+            check_name(name, self.module_names, self.upstream)
             replacements[name] = _replacement(module)
         for run in self.runs:
             for data in run.data["plan"]["modules"]:
@@ -188,7 +188,7 @@ class Recording:
         """Run the query again, in this process and without Spark.
 
         If the query reads results of other queries, it runs over those that were recorded: expressions of Spark SQL may
-        lie between the queries. The others are in `before`, and each can be replayed by itself.
+        lie between the queries. The others are in `upstream`, and each can be replayed by itself.
 
         A micro-batch that was not committed is run last, for the exception that it raises; it has no results.
 
@@ -280,22 +280,22 @@ class Recording:
             recording = self.with_batches(batch.of_keys(keys) for batch in self.batches)
         # An upstream query reads only results of queries that come before it in the list.
         stories: list[Story] = []
-        for place, upstream in enumerate(self.before):
-            stories.append(upstream._story_after(self.before[:place], stories))
-        return replace(recording._story_after(self.before, stories), before=tuple(stories))
+        for place, recording_of_upstream in enumerate(self.upstream):
+            stories.append(recording_of_upstream._story_after(self.upstream[:place], stories))
+        return replace(recording._story_after(self.upstream, stories), upstream=tuple(stories))
 
-    def _story_after(self, before: Sequence[Recording], stories: Sequence[Story]) -> Story:
+    def _story_after(self, upstream: Sequence[Recording], stories: Sequence[Story]) -> Story:
         """Return the story of this query alone; a row that is a result of an upstream query names it.
 
         Args:
-            before: The recordings of the upstream queries.
+            upstream: The recordings of the upstream queries.
             stories: The stories of the upstream queries.
         """
         from muntin_engine.recording.explaining import explain_batches
 
-        results_by_batch = ((batch, self._results_read(before, batch)) for batch in self.batches)
+        results_by_batch = ((batch, self._results_read(upstream, batch)) for batch in self.batches)
         story = explain_batches(self.plan, self.task(), self.batches)
-        story = with_origins(story, [recording.plan for recording in before], stories, results_by_batch)
+        story = with_origins(story, [recording.plan for recording in upstream], stories, results_by_batch)
         if self.runs[0].cells_file is None or not self.batches:
             return story
 
@@ -305,14 +305,14 @@ class Recording:
         changes = without_earlier(story.changes, self.runs[0].newest())
         return replace(story, notes=(note,), changes=changes)
 
-    def _results_read(self, before: Sequence[Recording], batch: RecordedBatch) -> list[PassedResult | None]:
+    def _results_read(self, upstream: Sequence[Recording], batch: RecordedBatch) -> list[PassedResult | None]:
         """Return for each row of a micro-batch the result of an upstream query that it is; None if it is none.
 
         Args:
-            before: The recordings of the upstream queries.
+            upstream: The recordings of the upstream queries.
             batch: The micro-batch.
         """
-        folders = [recording.path for recording in before]
+        folders = [recording.path for recording in upstream]
         results: list[PassedResult | None] = []
         for part in batch.parts:
             nth = part.rows.column(NTH).to_pylist()
@@ -320,14 +320,14 @@ class Recording:
             if passed is None:
                 results += [None] * len(nth)
             else:
-                results += passed_results(passed, before[passed.place].plan, nth)
+                results += passed_results(passed, upstream[passed.place].plan, nth)
         return results
 
     def shrink(self, holds: Callable[[Replayed], bool] | None = None, *, differs: str | None = None) -> Recording:
         """Return the smallest recording for which a condition still holds: the fewest keys, micro-batches and rows.
 
         Without some of its rows a recording still has the progress of all of them, so no watermark moves. The
-        recordings in `before` are shrunk, too: to the rows that lead to the results which are still read.
+        recordings in `upstream` are shrunk, too: to the rows that lead to the results which are still read.
 
         Args:
             holds: The condition on a replay, such as `lambda replayed: any(row["km"] > 100 for row in
@@ -359,7 +359,7 @@ class Recording:
             raise RecordingError("what is to hold of a part of the recording does not hold of the whole")
         small_recording = self.with_batches(shrink_batches(batches, condition))
         # An upstream query is shrunk after all queries that read its results.
-        for place in reversed(range(len(self.before))):
+        for place in reversed(range(len(self.upstream))):
             small_recording = small_recording._with_shrunk_upstream(place)
         return small_recording
 
@@ -378,35 +378,35 @@ class Recording:
         """Keep only the rows of an upstream query on which the remaining rows depend.
 
         Args:
-            place: The place of the query in `before`.
+            place: The place of the query in `upstream`.
         """
-        upstream = self.before[place]
+        upstream_recording = self.upstream[place]
         results_read = self._count_results_read(place)
 
         # Equal results may be read several times, so they are counted.
         def emits_all(batches: Sequence[RecordedBatch]) -> bool:
             """Say whether the upstream query still emits all results that are read."""
             emitted_results: Counter[Hashable] = Counter()
-            for batch in upstream.with_batches(batches).replay().batches:
+            for batch in upstream_recording.with_batches(batches).replay().batches:
                 emitted_results.update((batch.number, freeze(row)) for row in batch.changes)
             missing_results = results_read - emitted_results  # a difference of counters has only positive counts
             return not missing_results
 
-        if not emits_all(upstream.batches):
+        if not emits_all(upstream_recording.batches):
             return self  # the modules that are here emit other results than the recorded ones: keep all rows
-        before = list(self.before)
-        before[place] = upstream.with_batches(shrink_batches(upstream.batches, emits_all))
-        return self._with(before=tuple(before))
+        upstream = list(self.upstream)
+        upstream[place] = upstream_recording.with_batches(shrink_batches(upstream_recording.batches, emits_all))
+        return self._with(upstream=tuple(upstream))
 
     def _count_results_read(self, place: int) -> Counter[Hashable]:
         """Count the results of an upstream query that other queries read, each with the number of its micro-batch.
 
         Args:
-            place: The place of the upstream query in `before`.
+            place: The place of the upstream query in `upstream`.
         """
-        folders = [recording.path for recording in self.before]
+        folders = [recording.path for recording in self.upstream]
         results: Counter[Hashable] = Counter()
-        for reader in (*self.before, self):
+        for reader in (*self.upstream, self):
             if place not in reader.runs[0].reads:
                 continue
             for batch in reader.batches:
@@ -425,11 +425,11 @@ class Recording:
         """
         folder = Path(fspath(path))
         write_recording(folder, self.runs, self.batches)
-        for earlier in self.before:
-            earlier_folder = folder / BEFORE / earlier.path.name
-            write_recording(earlier_folder, earlier.runs, earlier.batches)
-            # From these files a reader finds out which results of the earlier query a later one read.
-            copytree(earlier.path / PASSED_ON, earlier_folder / PASSED_ON)
+        for recording in self.upstream:
+            upstream_folder = folder / UPSTREAM / recording.path.name
+            write_recording(upstream_folder, recording.runs, recording.batches)
+            # From these files a reader finds out which results of the upstream query another one read.
+            copytree(recording.path / PASSED_ON, upstream_folder / PASSED_ON)
 
     def check_evaluators(self) -> None:
         """Raise unless all evaluators that can run the query have the same results after each micro-batch.
@@ -450,13 +450,13 @@ class Recording:
                     raise AssertionError("\n".join([title, *differences]))
 
 
-def check_name(name: str, module_names: Collection[str], before: Sequence[Recording] = ()) -> None:
+def check_name(name: str, module_names: Collection[str], upstream: Sequence[Recording] = ()) -> None:
     """Raise unless a query runs the module that is to be replaced.
 
     Args:
         name: The name of the module.
         module_names: The names of the modules of the query.
-        before: The recordings of the upstream queries, which may run the module.
+        upstream: The recordings of the upstream queries, which may run the module.
 
     Raises:
         RecordingError: The query does not run the module.
@@ -468,9 +468,9 @@ def check_name(name: str, module_names: Collection[str], before: Sequence[Record
         lines.append(f"  it runs {', '.join(module_names)}")
     else:
         lines.append("  it runs none, as a join or a filter of events does")
-    for earlier in before:
-        if name in earlier.module_names:
-            lines.append(f"  a query before it runs it, which has a recording of its own: {earlier.path}")
+    for recording in upstream:
+        if name in recording.module_names:
+            lines.append(f"  a query before it runs it, which has a recording of its own: {recording.path}")
     raise RecordingError("\n".join(lines))
 
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from muntin import EARLIEST
 from muntin_engine.errors import RecordingError
 from muntin_engine.recording.recorded_batch import RecordedBatch
-from muntin_engine.sinks.recordings.recording_files import BATCHES, BEFORE, FORMAT, RUNS, write_batch, write_run
+from muntin_engine.sinks.recordings.recording_files import BATCHES, FORMAT, RUNS, UPSTREAM, write_batch, write_run
 from muntin_engine.state.bucket_state import query_and_progress
 from muntin_engine.state.cells import METADATA, split, unseal
 from muntin_engine.state.codec import Codec
@@ -94,9 +94,9 @@ def read_runs(folder: Path) -> Iterator[RecordedRun]:
         )
 
 
-def folders_before(folder: Path) -> list[Path]:
+def upstream_folders(folder: Path) -> list[Path]:
     """Return the folders of the recordings of upstream queries, each after those whose results it reads itself."""
-    return sorted((folder / BEFORE).glob("[0-9]*"))
+    return sorted((folder / UPSTREAM).glob("[0-9]*"))
 
 
 def read_batches(folder: Path) -> Iterator[RecordedBatch]:

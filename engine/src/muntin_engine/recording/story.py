@@ -49,7 +49,7 @@ class StoryRow:
         event: The number of the row that inserted the event which this row inserts or changes. None if the row is about
             no event, or about an unknown one.
         waits_for: The watermark that would close the first open window of the row; None if no window of it is open.
-        origin: If the row is a result of another query, the place of that query in `Story.before`, and the number of
+        origin: If the row is a result of another query, the place of that query in `Story.upstream`, and the number of
             the change in its story. None otherwise.
     """
 
@@ -146,7 +146,7 @@ class Story:
         rows: The rows, each at the place of its number.
         changes: The changes of the results, each at the place of its number.
         notes: The caveats that a reader must know: which rows are not in the recording, say.
-        before: The stories of the upstream queries, whose results are among its rows. Each comes after those that it
+        upstream: The stories of the upstream queries, whose results are among its rows. Each comes after those that it
             reads itself.
     """
 
@@ -158,7 +158,7 @@ class Story:
     rows: Sequence[StoryRow] = ()
     changes: Sequence[StoryChange] = ()
     notes: Sequence[str] = ()
-    before: Sequence[Story] = ()
+    upstream: Sequence[Story] = ()
 
 
 def without_earlier(changes: Sequence[StoryChange], until: int) -> list[StoryChange]:

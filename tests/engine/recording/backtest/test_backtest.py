@@ -397,8 +397,8 @@ def test_a_query_of_a_chain_is_run_by_itself(tmp_path: Path) -> None:
     assert backtest(recording, {"test.spelled": Spelled}).differing == 0
 
     # the first query
-    assert backtest(recording.before[0], {"test.total": Total}).differing == 0
-    assert backtest(recording.before[0], {"test.total": OddTotal}).differing > 0
+    assert backtest(recording.upstream[0], {"test.total": Total}).differing == 0
+    assert backtest(recording.upstream[0], {"test.total": OddTotal}).differing > 0
 
 
 def test_a_condition_that_cannot_be_evaluated_is_refused_before_anything_runs(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ class Chain {
 
   /** Take the stories of all queries, each after those that it reads; the last one is shown first. */
   load(data) {
-    const all = [...data.before, data], isNew = all.length !== this.stories.length;
+    const all = [...data.upstream, data], isNew = all.length !== this.stories.length;
     this.stories = all.map(each => new Story(each));
     if (isNew) this.place = all.length - 1;
     this.choice.replaceChildren(...this.stories.map((story, i) => make("option", { value: i }, `${i + 1} of ${all.length}: ${story.title}`)));

@@ -147,7 +147,7 @@ def backtest(
         if isinstance(source, Recording):
             recording = source
             for name in modules:
-                check_name(name, recording.module_names, recording.before)
+                check_name(name, recording.module_names, recording.upstream)
         else:
             recording = record_old_version(source, folder / "recording", modules)
         with _errors_of_new_version():

@@ -17,7 +17,7 @@ RUNS: Final = "runs"
 BATCHES: Final = "batches"
 """The folder with a file for each micro-batch that happened."""
 
-BEFORE: Final = "before"
+UPSTREAM: Final = "upstream"
 """The folder of the recordings of the queries whose results a query reads, each in a folder of its own."""
 
 FORMAT: Final = 1

@@ -22,7 +22,7 @@ from muntin_engine.plan.plan_as_data import unwritten_parameters
 from muntin_engine.plan.values_as_data import value_to_data
 from muntin_engine.sinks.recordings.metric_totals import totals_of
 from muntin_engine.sinks.recordings.recorder import Recorder
-from muntin_engine.sinks.recordings.recording_files import BATCHES, BEFORE, RUNS, write_batch, write_json, write_run
+from muntin_engine.sinks.recordings.recording_files import BATCHES, RUNS, UPSTREAM, write_batch, write_json, write_run
 from muntin_engine.tasks.recorded_rows import FAILED, PASSED_ON, ROWS, STOPPED, UNFINISHED, RowRecording, count_rows
 from muntin_engine.wire.task_as_data import task_to_data
 
@@ -91,7 +91,7 @@ class RecordingWriter:
         self._folder = recorder.folder
         run = len([*(self._folder / RUNS).glob("*.json")])  # each earlier run has a file
         self.rows = RowRecording(str(self._folder), run, recorder.key_tuples)
-        inner_folders = [self._folder / BEFORE / f"{number:04}" for number in range(inner_queries)]
+        inner_folders = [self._folder / UPSTREAM / f"{number:04}" for number in range(inner_queries)]
         self.inner_rows = tuple(RowRecording(str(folder), run) for folder in inner_folders)
         self._bytes = sum(file.stat().st_size for file in self._row_files(batch="*", task="*"))
 
