@@ -95,7 +95,7 @@ def test_with_the_grace_as_delay_sessions_close_with_the_same_record(seed: int) 
         newest = max(newest, time)
         is_other_key = random.random() < 0.3
         closed, is_dropped = kafka.add_record(time, is_other_key=is_other_key)
-        record = at(time, 0, "other") if is_other_key else at(time, 1, "k")
+        record = at(time, value=0, key="other") if is_other_key else at(time, value=1, key="k")
         result = feed.batch(record)
         changes_of_k = [change for change in result.changes if not change.endswith(" 0")]
         assert changes_of_k == list(map(as_change, closed)), f"after {time}, newest {newest}"
@@ -123,8 +123,8 @@ def test_kafka_closes_a_session_after_its_gap_and_the_grace() -> None:
 def test_a_session_is_closed_after_its_gap_and_the_delay(delay: int, closes_at: int) -> None:
     feed = feed_of_sessions(delay)
     feed.batch(at(10), at(12))
-    assert feed.batch(at(closes_at - 1, 1, "other")).changes == []
-    assert feed.batch(at(closes_at, 1, "other")).changes == ["+[10,17) 2"]
+    assert feed.batch(at(closes_at - 1, value=1, key="other")).changes == []
+    assert feed.batch(at(closes_at, value=1, key="other")).changes == ["+[10,17) 2"]
 
 
 @pytest.mark.parametrize("late_time", [12, 13, 16])
@@ -137,14 +137,14 @@ def test_a_record_that_kafka_takes_behind_the_grace_is_late_unless_the_query_cor
     assert closed == [Session(late_time, late_time, 1)]
 
     without_correction = feed_of_sessions(GRACE)
-    without_correction.batch(at(20, 1, "other"))
+    without_correction.batch(at(20, value=1, key="other"))
     assert without_correction.batch(at(late_time)).reasons == ["late"]
 
     correcting = feed_of_sessions(GRACE, correct(GAP))
-    correcting.batch(at(20, 1, "other"))
+    correcting.batch(at(20, value=1, key="other"))
     result = correcting.batch(at(late_time))
     assert result.reasons == []
-    changes = [*result.changes, *correcting.batch(at(closing_time, 1, "other")).changes]
+    changes = [*result.changes, *correcting.batch(at(closing_time, value=1, key="other")).changes]
     assert changes == [as_change(Session(late_time, late_time, 1))]
 
 
@@ -153,5 +153,5 @@ def test_a_record_behind_the_gap_and_the_grace_is_dropped_by_both() -> None:
     kafka = KafkaSessions(stream_time=20)
     assert kafka.add_record(11) == ([], True)
     correcting = feed_of_sessions(GRACE, correct(GAP))
-    correcting.batch(at(20, 1, "other"))
+    correcting.batch(at(20, value=1, key="other"))
     assert correcting.batch(at(11)).reasons == ["late"]
