@@ -200,6 +200,7 @@ def arrivals(random: Random) -> Iterator[tuple[int, Row]]:
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("lag", [90, None], ids=["idle sources follow the clock", "idle sources are left out"])
 def test_in_two_hours_every_window_closes_and_the_state_stays_small(lag: int | None) -> None:
+    """Rows of three sources, one of which dies, are counted by minute; a micro-batch takes thirty seconds."""
     policy: ProgressPolicy = bounded_delay(45).with_idle(120)
     if lag is not None:
         policy = bounded_delay(45).with_idle(120, lag=lag)

@@ -238,12 +238,12 @@ def test_a_lifetime_beyond_the_axis_is_rejected_as_it_came() -> None:
 SHIFT_BY_WAIT = (Shift(LengthColumn("length_0", "wait", -2)),)
 """A shift by the column `wait`, which is at least -2."""
 
-ROWS_WITH_WAITS = [Row("insert", id, start=10, end=15, payload=id) for id in range(4)] + [Row("punctuate", start=30)]
-WAITS = [-2, None, -3, 5, None]
-
 
 def test_a_length_that_is_null_or_too_small_is_rejected() -> None:
-    input_rows = read_rows(task(SHIFT_BY_WAIT, tumbling(10)).input, batch(ROWS_WITH_WAITS, length_0=WAITS))
+    """Four events at 10 are shifted by their waits, which must be at least -2; then there is punctuation at 30."""
+    rows = [Row("insert", id, start=10, end=15, payload=id) for id in range(4)] + [Row("punctuate", start=30)]
+    waits = [-2, None, -3, 5, None]
+    input_rows = read_rows(task(SHIFT_BY_WAIT, tumbling(10)).input, batch(rows, length_0=waits))
     assert input_rows.rows.column("start").to_pylist() == [10 - 2, 10, 10, 10 + 5]
     codes = input_rows.rows.column("problem").to_pylist()
     reasons = [None if code is None else PROBLEMS[code].reason for code in codes]
@@ -252,12 +252,15 @@ def test_a_length_that_is_null_or_too_small_is_rejected() -> None:
 
 
 def test_an_event_without_a_length_is_not_rejected_where_the_filter_leaves_it_out() -> None:
+    """Four events at 10 are shifted by their waits, and the filter keeps the first and the last of them."""
     filtered = task(SHIFT_BY_WAIT, tumbling(10), are_revised=False)
     (plain,) = filtered.plan.inputs
     columns = replace(plain.columns, conditions=(NamedColumn("wait > -3", "boolean"),))
     filtered = replace(filtered, plan=replace(filtered.plan, inputs=(replace(plain, columns=columns),)))
+    rows = [Row("insert", id, start=10, end=15, payload=id) for id in range(4)] + [Row("punctuate", start=30)]
+    waits = [-2, None, -3, 5, None]
     is_kept = pa.array([True, None, False, True, None])
-    input_batch = batch(ROWS_WITH_WAITS, are_revised=False, length_0=WAITS, kept=is_kept)
+    input_batch = batch(rows, are_revised=False, length_0=waits, kept=is_kept)
     input_rows = read_rows(filtered.input, input_batch)
     assert input_rows.rows.column("start").to_pylist() == [10 - 2, 10 + 5]
     assert input_rows.counts.filtered == 2
@@ -357,6 +360,7 @@ def windows_of(kind: WindowKind, start: int) -> list[Window]:
 
 
 def test_windows_of_a_calendar_align_tick_by_tick() -> None:
+    """Events of forty days last from the start of their first month to the end of their last one."""
     kind = calendar("month", zone="Europe/Berlin")
     table = read_rows(task((Align(kind),), tumbling(HOUR)).input, EACH_MONTH).rows
     overlapped = [windows_of(kind, start) for start in MONTH_STARTS]
@@ -365,6 +369,10 @@ def test_windows_of_a_calendar_align_tick_by_tick() -> None:
 
 
 def test_windows_of_a_calendar_that_overlap_are_shared_tick_by_tick() -> None:
+    """Windows of three months begin with each month: an event lasts to the start of the next one after its last window.
+
+    That is the end of the last month in which the event is.
+    """
     kind = calendar("3 months", "month", zone="Europe/Berlin")
     table = read_rows(task((ShareWindows(kind),), tumbling(HOUR)).input, EACH_MONTH).rows
     overlapped = [windows_of(kind, start) for start in MONTH_STARTS]

@@ -75,8 +75,8 @@ def test_an_event_may_be_retracted_for_an_equal_one_that_lasts_longer(shape: str
 def test_the_first_part_of_a_snapshot_is_retracted_with_its_event(shape: str) -> None:
     """
     0    3    6    10
-    [---------------)      said at once for all of it
-         [----)            cuts it, and is retracted: the rest is said anew from 3 on; then all of it goes
+    [---------------)      has one result over all of it
+         [----)            cuts it, and is retracted: then there is a new result from 3 on; at last the first event goes
     """
     stream = Script().insert(1, 0, 10, 1).batch().insert(2, 3, 6, 2).batch().retract(2).batch().retract(1).close()
     Scenario(Query(snapshot(), ANY[shape], *TIME_BOUND), stream, NO_MISHAPS).check()
@@ -291,25 +291,27 @@ SNAPSHOTS = Query(snapshot(), COLUMNAR["sums"])
 @pytest.mark.parametrize(
     ("query", "batches", "refused"),
     [
-        (
+        pytest.param(
             SNAPSHOTS,
             [
-                HostileBatch([EVENT._replace(payload=None, new_end=15)], watermark=5),
+                HostileBatch([HostileRow("a", id=1, start=10, end=20, payload=None, new_end=15)], watermark=5),
                 HostileBatch([], watermark=6),
-                HostileBatch([EVENT], watermark=30),
+                HostileBatch([HostileRow("a", id=1, start=10, end=20, payload=4)], watermark=30),
             ],
             0,
+            id="a revision before its event",
         ),
-        (
+        pytest.param(
             SNAPSHOTS,
             [
-                HostileBatch([EVENT], watermark=5),
-                HostileBatch([EVENT._replace(new_end=10, payload=3)], watermark=6),
-                HostileBatch([EVENT._replace(payload=3)], watermark=7),
+                HostileBatch([HostileRow("a", id=1, start=10, end=20, payload=4)], watermark=5),
+                HostileBatch([HostileRow("a", id=1, start=10, end=20, payload=3, new_end=10)], watermark=6),
+                HostileBatch([HostileRow("a", id=1, start=10, end=20, payload=3)], watermark=7),
             ],
             0,
+            id="a retraction of another payload",
         ),
-        (
+        pytest.param(
             Query(hopping(26, 4, 6), COLUMNAR["sums"]),
             [
                 HostileBatch(
@@ -323,15 +325,16 @@ SNAPSHOTS = Query(snapshot(), COLUMNAR["sums"])
                 HostileBatch([], watermark=17),
             ],
             1,
+            id="a revision of an end that cannot come",
         ),
     ],
-    ids=["a revision before its event", "a retraction of another payload", "a revision of an end that cannot come"],
 )
 def test_a_row_waits_for_the_one_that_it_follows_while_that_may_come(
     query: Query, batches: list[HostileBatch], refused: int, ids: pa.DataType
 ) -> None:
-    batches = [*batches, HostileBatch([], INFINITY)]
-    hostile = Hostile(replace(query, ids=ids), batches, replace(NO_MISHAPS, restarts=1.0))
+    """A new process evaluates each micro-batch; `check` returns how many rows are refused."""
+    end_of_stream = HostileBatch([], INFINITY)
+    hostile = Hostile(replace(query, ids=ids), [*batches, end_of_stream], replace(NO_MISHAPS, restarts=1.0))
     assert hostile.check() == refused
 
 

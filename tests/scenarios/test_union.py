@@ -100,7 +100,10 @@ def test_an_event_that_two_links_deliver_counts_once_and_is_forgotten_on_the_wat
 
 
 def test_punctuation_finer_than_the_windows_reaches_no_evaluator() -> None:
-    """TH-56: where output moves in steps, so does the watermark that buckets see; with a finer change it does not."""
+    """TH-56: where output changes at the ends of windows alone, the watermark that buckets see moves from end to end.
+
+    The plan of a query over tumbling windows says so, and that over snapshots does not.
+    """
     stepwise = ProgressTracker(steps=(tumbling(10),))
     progress = Progress()
     watermarks = set[int]()

@@ -46,7 +46,8 @@ def bad_rows(seed: int, folder: Path) -> Figures:
     is_time = random.random() < 0.5
     key_kind = random.choice(("text", "number", "float", "date"))
     row_count = random.randint(5, 60)
-    times = pa.array([random.choice(MOMENTS if is_time else TIMES) for _ in range(row_count)], pa.int64())
+    ticks = [random.choice(MOMENTS if is_time else TIMES) for _ in range(row_count)]
+    times = pa.array(ticks, pa.int64())
     if is_time:
         times = times.cast(pa.timestamp("us", "UTC"))
     keys = _random_keys(key_kind, row_count, random)
@@ -68,7 +69,7 @@ def bad_rows(seed: int, folder: Path) -> Figures:
         outputs[evaluator] = output
     first_evaluator = EVALUATORS[0]
     for evaluator in EVALUATORS[1:]:
-        difference = f"{evaluator} and {first_evaluator} differ over {table.to_pylist()}\n{outputs}"
+        difference = f"{evaluator} and {first_evaluator} differ over {ticks} {keys.to_pylist()}\n{outputs}"
         assert outputs[evaluator] == outputs[first_evaluator], difference
     return {"tables": 1, "rows": row_count, "rejected": outputs["general"].rejected.total()}
 
