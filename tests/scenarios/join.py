@@ -79,6 +79,7 @@ class Join:
         return self._side_query(0), self._side_query(1)
 
     def _side_query(self, side: int) -> Query:
+        """Return the query that has the events of a side as its input."""
         return Query(
             Unwindowed(),
             (),

@@ -245,14 +245,14 @@ def test_a_full_key_fails_the_batch_if_that_is_asked_for_and_nothing_is_lost() -
     feed = Feed(limited, "general")
     plan_input = replace(feed.plan.inputs[0], fails_when_full=True)
     feed.task = replace(feed.task, plan=replace(feed.task.plan, inputs=(plan_input,)))
-    feed.batch(row(None, 1, 2, 1), row(None, 2, 3, 1))
+    feed.batch(row(None, start=1, end=2, value=1), row(None, start=2, end=3, value=1))
     cells_before = dict(feed.cells.cells)
     with pytest.raises(StateError, match=r"'k'.* has no room: 2 held, 1 new in .*, most_held=2, when_full='fail'"):
-        feed.batch(row(None, 3, 4, 1))
+        feed.batch(row(None, start=3, end=4, value=1))
     assert feed.cells.cells == cells_before
 
     feed_with_room = Feed(replace(limited, most_held=3), "general", feed.cells)
-    feed_with_room.batch(row(None, 3, 4, 1))
+    feed_with_room.batch(row(None, start=3, end=4, value=1))
     assert feed_with_room.batch(watermark=10).changes == ["+[0,10) (1, 1, 1)"]
 
 
@@ -263,5 +263,5 @@ def test_a_trigger_that_waits_for_less_than_its_key_has_reached_is_asked_in_the_
     """The first trigger ends without firing at 3, the second fires at 5; the input is at 1, and the key at 7."""
     emit = early(each(GiveUp(3), past_part(0.5)))
     feed = Feed(query(tumbling(10), emit=emit, lifetimes="points", progress=BY_KEY), "general")
-    assert feed.batch(at(1, 4), of_keys={"k": 7}).changes == []
+    assert feed.batch(at(1, value=4), of_keys={"k": 7}).changes == []
     assert feed.batch().changes == ["+[0,10) early 0 (4,)"]

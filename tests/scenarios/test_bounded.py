@@ -49,7 +49,7 @@ def held_counts(feed: Feed, batches: int, *, are_endless: bool = False) -> Itera
     for number in range(1, batches + 1):
         start = 10 * number
         end = None if are_endless else start + 1
-        result = feed.batch(row(number, start, end, number), watermark=start + 5)
+        result = feed.batch(row(number, start=start, end=end, value=number), watermark=start + 5)
         yield held_count(result)
 
 
@@ -79,7 +79,7 @@ def test_an_event_without_an_end_holds_the_windows_that_it_is_in_and_no_others(
     count: int, clip: ClipPolicy, emit: Any
 ) -> None:
     feed = feed_of(count_by_start(count), ENDS, clip=clip, emit=emit)
-    feed.batch(row(0, 5), watermark=6)
+    feed.batch(row(0, start=5), watermark=6)
     counts = list(held_counts(feed, 30))
     assert max(counts) <= 6 * count
     assert counts[-1] == counts[10], "it does not grow any more"
@@ -93,15 +93,15 @@ def test_many_events_without_an_end_each_hold_their_own_windows() -> None:
     """
     feed = feed_of(count_by_start(2), ENDS)
     complete_windows: list[tuple[int, int]] = []
-    feed.batch(row(0, 5), watermark=6)
+    feed.batch(row(0, start=5), watermark=6)
     for number in range(1, 20):
         start = 10 * number
         end = None if start == 30 else start + 1
-        complete_windows += extents(feed.batch(row(number, start, end), watermark=start + 5))
+        complete_windows += extents(feed.batch(row(number, start=start, end=end), watermark=start + 5))
     assert complete_windows == [(10, 21), *((start, start + 11) for start in range(40, 190, 10))]
 
     # The endless events end, and the first of them is complete when the watermark has passed its end.
-    ends = [revision(0, 5, INFINITY, 400), revision(3, 30, INFINITY, 500)]
+    ends = [revision(0, start=5, end=INFINITY, new_end=400), revision(3, start=30, end=INFINITY, new_end=500)]
     assert extents(feed.batch(*ends, watermark=450)) == [(5, 11)]
     result = feed.batch(watermark=501)
     assert extents(result) == [(20, 31), (30, 41)]
@@ -118,7 +118,7 @@ def extents(result: Result) -> list[tuple[int, int]]:
 def test_windows_over_the_axis_all_have_an_event_that_never_ends(window: Any, clip: ClipPolicy, most: int) -> None:
     """Each later window waits for its end, so there is nothing to forget; a clip frees them."""
     feed = feed_of(window, ENDS, clip=clip)
-    feed.batch(row(0, 5), watermark=6)
+    feed.batch(row(0, start=5), watermark=6)
     *_, last_count = held_counts(feed, 20)
     assert last_count <= most
 
@@ -137,7 +137,7 @@ def test_keys_that_come_once_leave_a_state_that_does_not_grow(window: Any, emit:
     forgotten_keys = 0
     for batch in range(50):
         start = 10 * batch
-        rows = [row(number, start, start + 1, 1, f"{batch} {number}") for number in range(10)]
+        rows = [row(number, start=start, end=start + 1, value=1, key=f"{batch} {number}") for number in range(10)]
         forgotten_keys += feed.batch(*rows, watermark=start).counts["keys_forgotten"]
         stored_bytes.append(feed.bytes)
     assert max(stored_bytes[25:]) <= 1.1 * max(stored_bytes[:25])
@@ -164,9 +164,9 @@ def test_a_key_that_is_silent_again_and_again_has_a_state_that_does_not_grow(emi
 
 def test_an_event_that_has_not_ended_keeps_its_key() -> None:
     feed = feed_of(count_by_start(2), Total(), forget_keys_after=10)
-    feed.batch(row(1, 0, None, 1), watermark=0)
+    feed.batch(row(1, start=0, end=None, value=1), watermark=0)
     assert feed.batch(watermark=1000).counts["keys_forgotten"] == 0
-    assert feed.batch(revision(1, 0, INFINITY, 1000), watermark=1000).counts["keys_forgotten"] == 0
+    assert feed.batch(revision(1, start=0, end=INFINITY, new_end=1000), watermark=1000).counts["keys_forgotten"] == 0
     assert feed.batch(watermark=1009).counts["keys_forgotten"] == 0
     assert feed.batch(watermark=1010).counts["keys_forgotten"] == 1
 
@@ -200,6 +200,7 @@ def arrivals(random: Random) -> Iterator[tuple[int, Row]]:
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("lag", [90, None], ids=["idle sources follow the clock", "idle sources are left out"])
 def test_in_two_hours_every_window_closes_and_the_state_stays_small(lag: int | None) -> None:
+    """Rows of three sources, one of which dies, are counted by minute; a micro-batch takes thirty seconds."""
     policy: ProgressPolicy = bounded_delay(45).with_idle(120)
     if lag is not None:
         policy = bounded_delay(45).with_idle(120, lag=lag)

@@ -172,8 +172,8 @@ def random_row(random: Random, newest: int, lifetimes: str) -> dict[str, Any]:
     value = random.randrange(100)
     key = random.choice("ab")
     if lifetimes == "points":
-        return at(start, value, key)
-    return row(None, start, start + random.randrange(1, 9), value, key)
+        return at(start, value=value, key=key)
+    return row(None, start=start, end=start + random.randrange(1, 9), value=value, key=key)
 
 
 class WindowResult(NamedTuple):
@@ -202,9 +202,9 @@ def results_of(output: Result) -> list[WindowResult]:
 def values_after_change(evaluator: str, old: Sequence[Module], new: Sequence[Module]) -> list[Any]:
     """Feed a query 3, start another one from its state and feed that 4; return its values for the window of both."""
     feed = Feed(query(tumbling(10), *old, lifetimes="points"), evaluator)
-    feed.batch(at(1, 3), watermark=0)
+    feed.batch(at(1, value=3), watermark=0)
     changed_feed = Feed(query(tumbling(10), *new, lifetimes="points"), evaluator, feed.cells)
-    (result,) = results_of(changed_feed.batch(at(2, 4), watermark=INFINITY))
+    (result,) = results_of(changed_feed.batch(at(2, value=4), watermark=INFINITY))
     return result.values
 
 

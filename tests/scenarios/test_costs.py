@@ -45,7 +45,7 @@ from tests.scenarios.stepping import NO_MISHAPS
 
 def points(*ticks: int, key: Any = "k") -> list[Row]:
     """Return points of the payload 1."""
-    return [at(tick, 1, key) for tick in ticks]
+    return [at(tick, value=1, key=key) for tick in ticks]
 
 
 def feed_of(window: Any, module: Any, evaluator: str, **policies: Any) -> Feed:
@@ -111,7 +111,7 @@ def test_a_row_enters_again_in_each_micro_batch_that_closes_windows_of_it(rows_p
 def test_each_row_enters_once_and_leaves_once_where_events_make_the_windows(window: Any) -> None:
     module = RunningTotal()
     feed = feed_of(window, module, "general", lifetimes="named")
-    events = [row(start, start, start + 50, 1) for start in range(1_000)]  # fifty are alive at a time
+    events = [row(start, start=start, end=start + 50, value=1) for start in range(1_000)]  # fifty are alive at a time
     assert feed.batch(*events, watermark=INFINITY).rows
     assert module.calls["added"] + module.calls["removed"] <= 2 * 1_000 + 50
 
@@ -130,15 +130,15 @@ def test_rows_in_order_cost_the_same_whatever_the_overlap_of_speculative_windows
 def test_the_second_change_of_a_window_builds_its_state_and_later_ones_update_that() -> None:
     module = RunningTotal()
     feed = feed_of(tumbling(100), module, "general", emit=EmitPolicy.EAGER, lifetimes="named")
-    feed.batch(*(row(n, n, n + 1, 1) for n in range(50)))
-    feed.batch(row(60, 60, 61, 1))
+    feed.batch(*(row(n, start=n, end=n + 1, value=1) for n in range(50)))
+    feed.batch(row(60, start=60, end=61, value=1))
     assert module.calls["added"] == 50 + 51, "both batches have added all rows so far"
 
-    feed.batch(row(61, 61, 62, 1), revision(3, 3, 4, 3))
+    feed.batch(row(61, start=61, end=62, value=1), revision(3, start=3, end=4, new_end=3))
     assert module.calls["added"] == 50 + 51 + 1
     assert module.calls["removed"] == 1
     assert module.calls["create_state"] == 2
-    assert feed.batch(row(62, 62, 63, 5)).changes[-1] == "+[0,100) 56"  # 50 + 1 + 1 - 1 + 5
+    assert feed.batch(row(62, start=62, end=63, value=5)).changes[-1] == "+[0,100) 56"  # 50 + 1 + 1 - 1 + 5
 
 
 def test_a_change_calls_a_module_for_the_windows_that_it_affects_alone() -> None:
@@ -155,7 +155,7 @@ def test_time_bound_members_that_come_in_order_are_added_to_a_state_once() -> No
     policies: Any = {"emit": EmitPolicy.EAGER, "timestamps": TimestampPolicy.TIME_BOUND}
     feed = feed_of(tumbling(1000), module, "general", lifetimes="intervals", **policies)
     for start in range(100):
-        feed.batch(row(None, start, value=start))
+        feed.batch(row(None, start=start, value=start))
     assert module.calls["added"] == 101  # the second event builds the state that the others are added to
 
 
@@ -259,7 +259,7 @@ def counting_feed(evaluator: str, window: Any) -> tuple[Feed, CountingCells]:
 
 def rows_of_keys(tick: int, key_count: int) -> list[Row]:
     """Return a point at a tick for each of so many keys."""
-    return [at(tick, 1, f"k{number}") for number in range(key_count)]
+    return [at(tick, value=1, key=f"k{number}") for number in range(key_count)]
 
 
 METADATA_AND_BACK = ["metadata", "metadata"]
@@ -273,7 +273,7 @@ def test_a_batch_reads_the_metadata_alone_and_writes_what_it_brought(evaluator: 
     bytes_of_thousand_keys = feed.bytes
     cells.reset()
 
-    feed.batch(at(6, 1, "k7"))
+    feed.batch(at(6, value=1, key="k7"))
     assert cells.reset() == CellAccess(METADATA_AND_BACK, written=["entry 2", "metadata"])
     assert len(cells.cells["entry 2"]) < bytes_of_thousand_keys / 10
 
@@ -285,7 +285,7 @@ def test_a_batch_reads_the_metadata_alone_and_writes_what_it_brought(evaluator: 
 def test_where_no_store_is_cached_the_log_is_read_if_there_is_work(evaluator: str) -> None:
     feed, cells = counting_feed(evaluator, tumbling(100))
     feed.batch(*rows_of_keys(5, 1_000))
-    feed.batch(at(6, 1, "k7"))
+    feed.batch(at(6, value=1, key="k7"))
     feed.batch(watermark=4)
     feed.batch(at(7))  # of another key
     cells.reset()
@@ -304,7 +304,7 @@ def test_a_batch_writes_what_it_brought_and_not_the_window(evaluator: str) -> No
     for size in (10, 100, 6_000):
         feed, cells = counting_feed(evaluator, hopping(size, 10))
         for batch in range(30):
-            rows = [at(10 * batch, number, f"k{number}") for number in range(20)]
+            rows = [at(10 * batch, value=number, key=f"k{number}") for number in range(20)]
             feed.batch(*rows, watermark=10 * batch - 5)
         bytes_written[size] = cells.written.total()
     assert bytes_written[6_000] < 4 * bytes_written[100] < 8 * bytes_written[10]
@@ -353,7 +353,7 @@ def test_a_batch_does_not_put_the_events_of_an_open_window_in_order_again(monkey
     monkeypatch.setattr(event_index, "in_order", counted_rank)
     feed = feed_of(tumbling(10_000), Total(), "general", lifetimes="intervals")
     for first in range(0, 2_000, 50):
-        rows = [row(None, start, start + 9) for start in range(first, first + 50)]
+        rows = [row(None, start=start, end=start + 9) for start in range(first, first + 50)]
         feed.batch(*rows, watermark=first)
     assert ranked_events < 1_000
     feed.batch(watermark=INFINITY)
@@ -453,12 +453,12 @@ def test_a_row_touches_as_much_of_many_live_events_as_of_few(window: Any, emit: 
     costs: list[int] = []
     for live_count in (500, 4_000):
         feed = feed_of(window, RunningTotal(), "general", emit=emit, lifetimes="intervals")
-        live_events = [row(None, 4 * number, 4 * number + 5, number) for number in range(live_count)]
+        live_events = [row(None, start=4 * number, end=4 * number + 5, value=number) for number in range(live_count)]
         feed.batch(*live_events, watermark=0)
         middle = 2 * live_count
         for start in (middle, middle + 40, middle + 80):  # these find out how long events last, and what starts first
-            feed.batch(row(None, start, start + 9, 1))
-        costs.append(calls_of_batch(feed, row(None, middle + 1, middle + 10, 1)))
+            feed.batch(row(None, start=start, end=start + 9, value=1))
+        costs.append(calls_of_batch(feed, row(None, start=middle + 1, end=middle + 10, value=1)))
     few, many = costs
     assert many < 1.2 * few, f"a batch of one row makes {few:,} calls with 500 live events and {many:,} with 4,000"
 

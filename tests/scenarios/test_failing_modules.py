@@ -100,11 +100,11 @@ def test_a_failure_names_module_key_window_and_method(
     feed = Feed(query(window, Merged(), module, lifetimes="points"), evaluator)
     cells_before: dict[str, bytes] = {}
     if method != "create_state":  # which would fail in the first batch
-        feed.batch(at(0, 1, "a"), at(4, 2, "b"))
+        feed.batch(at(0, value=1, key="a"), at(4, value=2, key="b"))
         cells_before = dict(feed.cells.cells)
-    rows = [at(5, 7, "b"), at(6, 4, "b")]
+    rows = [at(5, value=7, key="b"), at(6, value=4, key="b")]
     for tick in range(13, 90, 10):
-        rows += [at(tick, 3, "a"), at(tick, 3, "b")]
+        rows += [at(tick, value=3, key="a"), at(tick, value=3, key="b")]
     with pytest.raises(ModuleFailedError, match=rf"test.fragile 1.0.0 failed in {method}: StopIteration") as caught:
         feed.batch(*rows, watermark=INFINITY)
 
@@ -167,8 +167,8 @@ def test_a_state_that_cannot_be_stored_is_named_with_its_module_key_and_window(
 
     def feed_all() -> None:
         for batch in range(12):
-            rows_of_b = [at(25, 1 + (batch + number) % 9, "b") for number in range(20)]
-            feed.batch(at(1, 1, "a"), *rows_of_b, at(25, 1, "c"))
+            rows_of_b = [at(25, value=1 + (batch + number) % 9, key="b") for number in range(20)]
+            feed.batch(at(1, value=1, key="a"), *rows_of_b, at(25, value=1, key="c"))
 
     with pytest.raises(StateError, match=message) as caught:
         feed_all()
@@ -224,8 +224,8 @@ def test_a_list_may_be_an_array_whether_or_not_results_are_kept(name: str, emit:
 
     # An eager result is kept until it is retracted, which repeats it; a final one is emitted once.
     feed = Feed(query(tumbling(10), Formed(), emit=emit), "general")
-    rows = feed.batch(row(1, 3, 5, 1), row(2, 4, 5, 2)).rows
-    retractions = [revision(2, 4, 5, 4, 2)] if emit is EmitPolicy.EAGER else []
+    rows = feed.batch(row(1, start=3, end=5, value=1), row(2, start=4, end=5, value=2)).rows
+    retractions = [revision(2, start=4, end=5, new_end=4, value=2)] if emit is EmitPolicy.EAGER else []
     rows += feed.batch(*retractions, watermark=10).rows
     final_or_retracted = [result["result"] for result in rows if result.get("change") != "insert"]
     assert final_or_retracted[0] == list_form.expected

@@ -137,7 +137,13 @@ def error_over_seven(kind: str, answer: Callable[[Any], Any], error: type[Except
     evaluator = kind if kind in modules else "columnar"
     feed = Feed(query(tumbling(10), module, lifetimes="points"), evaluator)
     with pytest.raises(error) as caught:
-        feed.batch(at(3, 5, "a"), at(13, 6, "b"), at(23, 7, "b"), at(23, 8, "c"), watermark=INFINITY)
+        feed.batch(
+            at(3, value=5, key="a"),
+            at(13, value=6, key="b"),
+            at(23, value=7, key="b"),
+            at(23, value=8, key="c"),
+            watermark=INFINITY,
+        )
     return caught.value
 
 

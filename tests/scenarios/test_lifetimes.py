@@ -119,6 +119,7 @@ def batch(
 
 
 Result = tuple[int, int, list[int]]
+"""The start and the end of a window, and the payloads of its members."""
 
 
 class Run:
@@ -186,101 +187,129 @@ def test_each_row_is_counted_once_whatever_becomes_of_it(name: str) -> None:
         run = Run(task(CHANGES[name], tumbling(10)))
         lengths = length_columns(CHANGES[name])
         events = random_lives(random, 8, are_revised=True)
-        incomplete = [random.sample(rows, random.randint(0, len(rows))) for _, rows in events]
-        for changes in random_stream(random, incomplete):
+        rows_that_come = [random.sample(rows, random.randint(0, len(rows))) for _, rows in events]
+        for changes in random_stream(random, rows_that_come):
             run.process(batch(changes, lengths=lengths))
-            mark = Row("punctuate", start=random.randint(-40, 60))  # behind which rows are late
-            run.process(batch([mark], lengths=lengths))
+            hasty_punctuation = Row("punctuate", start=random.randint(-40, 60))  # behind which rows are late
+            run.process(batch([hasty_punctuation], lengths=lengths))
         run.process(batch([Row("close")], lengths=lengths))
         assert run.counted.total() == run.sent, (seed, run.counted)
 
 
 def test_samples_are_made_of_events_and_have_their_starts_moved() -> None:
-    # a  |---)   b  |--------)    c  |-)   each until the next one
+    """
+            0     6    10       18 20      30  33    40
+    4             [-------------)
+    16                          [--------------)         each lasts until the next one, two ticks later than it came
+    31                                         [---
+    """
     run = Run(task((Extend(4), ToEdges(), Shift(2)), tumbling(10), are_revised=False))
-    run.process(batch([Row("insert", None, at, at + 1, None, at) for at in (4, 16, 31)], are_revised=False))
+    run.process(batch([Row("insert", start=at, end=at + 1, payload=at) for at in (4, 16, 31)], are_revised=False))
     run.process(batch([Row("punctuate", start=40)], are_revised=False))
     assert sorted(run.results) == [(0, 10, [4]), (10, 20, [4, 16]), (20, 30, [16]), (30, 40, [16, 31])]
 
 
 def test_samples_that_get_a_duration_are_events_with_ends() -> None:
-    changed = task((SetDuration(5), Shorten(2)), tumbling(10), are_revised=False, is_edge=True)
-    run = Run(changed)
-    run.process(batch([Row("insert", None, at, None, None, at) for at in (4, 18)], are_revised=False))
+    """They last five ticks less two: the one at 18 ends at 21, and the one at 4 ends before it."""
+    run = Run(task((SetDuration(5), Shorten(2)), tumbling(10), are_revised=False, is_edge=True))
+    run.process(batch([Row("insert", start=at, payload=at) for at in (4, 18)], are_revised=False))
     run.process(batch([Row("close")], are_revised=False))
     assert sorted(run.results) == [(0, 10, [4]), (10, 20, [18]), (20, 30, [18])]
 
 
-def read(changes: Sequence[LifetimeChange], *given: Row) -> dict[str, list[Any]]:
-    """Read rows under changes of lifetimes, and return the columns of their times."""
-    table = read_rows(task(changes, tumbling(10)).input, batch(given)).rows
+def read(changes: Sequence[LifetimeChange], *rows: Row) -> dict[str, list[Any]]:
+    """Read rows under changes of lifetimes; return the columns of their times, and the codes of their problems."""
+    table = read_rows(task(changes, tumbling(10)).input, batch(rows)).rows
     return {name: table.column(name).to_pylist() for name in ("change", "start", "end", "new_end", "problem")}
 
 
 def test_a_lifetime_beyond_the_axis_is_rejected_as_it_came() -> None:
-    far = Row("insert", 1, LATEST - 5, LATEST - 2, None, 1)
-    columns = read((Extend(300), Shift(-100)), far, Row("insert", 2, 5, None, None, 2))
-    assert columns["start"] == [LATEST - 5, -95]
+    far_event = Row("insert", 1, start=LATEST - 5, end=LATEST - 2, payload=1)
+    near_event = Row("insert", 2, start=5, payload=2)
+    columns = read((Extend(300), Shift(-100)), far_event, near_event)
+    assert columns["start"] == [LATEST - 5, 5 - 100]
     assert columns["end"] == [LATEST - 2, INFINITY]
     assert [code is None for code in columns["problem"]] == [False, True]
-    twice = (Shift(-LATEST // 2), Shift(-LATEST // 2))
-    assert read(twice, Row("insert", 1, -1, 5, None, 1))["start"] == [-1]
+
+    too_far_together = (Shift(-LATEST // 2), Shift(-LATEST // 2))
+    assert read(too_far_together, Row("insert", 1, start=-1, end=5, payload=1))["start"] == [-1]
 
 
-def test_a_length_that_is_null_or_too_small_is_rejected_unless_the_filter_leaves_the_event_out() -> None:
-    shifted = (Shift(LengthColumn("length_0", "wait", -2)),)
-    changes = [Row("insert", n, 10, 15, None, n) for n in range(4)] + [Row("punctuate", start=30)]
+SHIFT_BY_WAIT = (Shift(LengthColumn("length_0", "wait", -2)),)
+"""A shift by the column `wait`, which is at least -2."""
+
+
+def test_a_length_that_is_null_or_too_small_is_rejected() -> None:
+    """Four events at 10 are shifted by their waits, which must be at least -2; then there is punctuation at 30."""
+    rows = [Row("insert", id, start=10, end=15, payload=id) for id in range(4)] + [Row("punctuate", start=30)]
     waits = [-2, None, -3, 5, None]
-    input_rows = read_rows(task(shifted, tumbling(10)).input, batch(changes, length_0=waits))
-    assert input_rows.rows.column("start").to_pylist() == [8, 10, 10, 15]
+    input_rows = read_rows(task(SHIFT_BY_WAIT, tumbling(10)).input, batch(rows, length_0=waits))
+    assert input_rows.rows.column("start").to_pylist() == [10 - 2, 10, 10, 10 + 5]
     codes = input_rows.rows.column("problem").to_pylist()
-    reasons = [code if code is None else PROBLEMS[code].reason for code in codes]
+    reasons = [None if code is None else PROBLEMS[code].reason for code in codes]
     assert reasons == [None, "null length", "length too small", None]
-    assert input_rows.progress.watermark == 28
-    filtered = task(shifted, tumbling(10), are_revised=False)
+    assert input_rows.progress.watermark == 30 - 2
+
+
+def test_an_event_without_a_length_is_not_rejected_where_the_filter_leaves_it_out() -> None:
+    """Four events at 10 are shifted by their waits, and the filter keeps the first and the last of them."""
+    filtered = task(SHIFT_BY_WAIT, tumbling(10), are_revised=False)
     (plain,) = filtered.plan.inputs
     columns = replace(plain.columns, conditions=(NamedColumn("wait > -3", "boolean"),))
     filtered = replace(filtered, plan=replace(filtered.plan, inputs=(replace(plain, columns=columns),)))
+    rows = [Row("insert", id, start=10, end=15, payload=id) for id in range(4)] + [Row("punctuate", start=30)]
+    waits = [-2, None, -3, 5, None]
     is_kept = pa.array([True, None, False, True, None])
-    input_rows = read_rows(filtered.input, batch(changes, are_revised=False, length_0=waits, kept=is_kept))
-    assert input_rows.rows.column("start").to_pylist() == [8, 15]
+    input_batch = batch(rows, are_revised=False, length_0=waits, kept=is_kept)
+    input_rows = read_rows(filtered.input, input_batch)
+    assert input_rows.rows.column("start").to_pylist() == [10 - 2, 10 + 5]
     assert input_rows.counts.filtered == 2
     assert input_rows.rows.column("problem").to_pylist() == [None, None]
 
 
 def test_a_row_with_another_problem_keeps_it_and_its_times() -> None:
-    is_empty = Row("insert", 1, 9, 5, None, 1)
-    has_no_start = Row("insert", 2, None, 5, None, 1)
-    columns = read((SetDuration(5),), is_empty, has_no_start, Row("what"))
+    ends_before_its_start = Row("insert", 1, start=9, end=5, payload=1)
+    without_start = Row("insert", 2, end=5, payload=1)
+    unknown_change = Row("what")
+    columns = read((SetDuration(5),), ends_before_its_start, without_start, unknown_change)
     assert None not in columns["problem"]
     assert columns["start"] == [9, None, None]
     assert columns["end"] == [5, 5, None]
 
 
 def test_revisions_of_ends_that_do_not_count_are_left_out_and_are_never_late() -> None:
-    revisions = (Row("revise", 1, 0, 100, 80), Row("revise", 1, 0, None, 80), Row("retract", 1, 0, 100))
+    shorter = Row("revise", 1, start=0, end=100, new_end=80)
+    shorter_whatever_it_was = Row("revise", 1, start=0, new_end=80)
+    retraction = Row("retract", 1, start=0, end=100)
+    revisions = (shorter, shorter_whatever_it_was, retraction)
     assert read((SetDuration(5),), *revisions)["change"] == ["retract"]
     assert read((PointsAtStart(),), *revisions)["new_end"] == [0]
-    same_hours = (Row("revise", 1, 0, 12, 18), Row("revise", 1, 0, 12, 31))
-    assert read((Align(tumbling(10)),), *same_hours)["new_end"] == [40]
+
+    within_a_window = Row("revise", 1, start=0, end=12, new_end=18)
+    into_another_window = Row("revise", 1, start=0, end=12, new_end=31)
+    assert read((Align(tumbling(10)),), within_a_window, into_another_window)["new_end"] == [40]
 
 
 def test_a_point_at_an_end_needs_the_end_so_far_to_be_deleted() -> None:
-    without_end = Row("retract", 1, 3, None)
-    with_end = Row("retract", 2, 3, 9)
-    columns = read((PointsAtEnd(),), without_end, with_end, Row("insert", 3, 3, None, None, 3))
+    without_end = Row("retract", 1, start=3)
+    with_end = Row("retract", 2, start=3, end=9)
+    endless_event = Row("insert", 3, start=3, payload=3)
+    columns = read((PointsAtEnd(),), without_end, with_end, endless_event)
     assert columns["start"] == columns["new_end"] == [3, 9]
     assert [code is None for code in columns["problem"]] == [False, True]
     assert read((PointsAtEnd(is_repeated=True),), without_end)["change"] == []
+
+
+def test_an_event_without_an_end_has_no_point_at_its_end() -> None:
     run = Run(task((PointsAtEnd(),), tumbling(10), are_revised=False))
-    run.process(batch([Row("insert", None, 3, None, None, 3)], are_revised=False))
+    run.process(batch([Row("insert", start=3, payload=3)], are_revised=False))
     assert run.counted == {"filtered": 1}
 
 
 def test_an_end_that_comes_to_be_known_inserts_a_point_and_another_one_moves_it() -> None:
-    first = Row("revise", 1, 3, None, 14, 7)
-    second = Row("revise", 1, 3, 14, 25, 7)
-    columns = read((PointsAtEnd(is_repeated=True),), first, second)
+    first_end = Row("revise", 1, start=3, new_end=14, payload=7)
+    second_end = Row("revise", 1, start=3, end=14, new_end=25, payload=7)
+    columns = read((PointsAtEnd(is_repeated=True),), first_end, second_end)
     assert list(zip(columns["change"], columns["start"], columns["new_end"], strict=True)) == [
         ("insert", 14, None),
         ("retract", 14, 14),
@@ -302,16 +331,21 @@ def test_a_watermark_stays_at_the_ends_of_the_axis_and_does_not_get_there(tick: 
 
 
 def test_a_progress_policy_reads_the_events_as_they_come() -> None:
-    # starts 19 and, five behind, 14: aligned, one of 14 starts at 10, so nothing is known beyond
-    tracker = replace(task((Align(tumbling(10)),), tumbling(10)).input.tracker, policy=bounded_delay(5))
-    assert tracker.policy == bounded_delay(5)
-    progress, _ = tracker.advance(Progress(), (), Progress(newest=10), [Observation(None, 10, 1)])
+    # The newest start is 10, so rows are complete to 5; an event that starts at 5 starts at 0 when it is aligned.
+    aligning_tracker = replace(task((Align(tumbling(10)),), tumbling(10)).input.tracker, policy=bounded_delay(5))
+    newest_start = [Observation(None, 10, 1)]
+    progress, _ = aligning_tracker.advance(Progress(), (), Progress(newest=10), newest_start)
     assert progress.watermark == 0
-    idle = replace(tracker, policy=ordered().with_idle(5, lag=2), changes=LifetimeChanges((Shift(1_000),)), steps=())
-    progress, state = idle.advance(Progress(), (), Progress(clock=100), [Observation(None, 7, 1)])
-    assert progress.watermark == 1_007
-    progress, _ = idle.advance(progress, state, Progress(clock=110), ())
-    assert progress.watermark == 1_108
+
+    # The same for a silent source, which follows the clock at a distance of 2: it is shifted after that.
+    follows_clock = ordered().with_idle(5, lag=2)
+    shifting_tracker = replace(
+        aligning_tracker, policy=follows_clock, changes=LifetimeChanges((Shift(1_000),)), steps=()
+    )
+    progress, state = shifting_tracker.advance(Progress(), (), Progress(clock=100), [Observation(None, 7, 1)])
+    assert progress.watermark == 7 + 1_000
+    progress, _ = shifting_tracker.advance(progress, state, Progress(clock=110), ())
+    assert progress.watermark == 110 - 2 + 1_000
 
 
 FORTY_DAYS = 40 * 24 * HOUR
@@ -326,6 +360,7 @@ def windows_of(kind: WindowKind, start: int) -> list[Window]:
 
 
 def test_windows_of_a_calendar_align_tick_by_tick() -> None:
+    """Events of forty days last from the start of their first month to the end of their last one."""
     kind = calendar("month", zone="Europe/Berlin")
     table = read_rows(task((Align(kind),), tumbling(HOUR)).input, EACH_MONTH).rows
     overlapped = [windows_of(kind, start) for start in MONTH_STARTS]
@@ -334,6 +369,10 @@ def test_windows_of_a_calendar_align_tick_by_tick() -> None:
 
 
 def test_windows_of_a_calendar_that_overlap_are_shared_tick_by_tick() -> None:
+    """Windows of three months begin with each month: an event lasts to the start of the next one after its last window.
+
+    That is the end of the last month in which the event is.
+    """
     kind = calendar("3 months", "month", zone="Europe/Berlin")
     table = read_rows(task((ShareWindows(kind),), tumbling(HOUR)).input, EACH_MONTH).rows
     overlapped = [windows_of(kind, start) for start in MONTH_STARTS]
@@ -348,11 +387,11 @@ def test_a_checkpoint_remembers_the_changes() -> None:
     stored = json.loads(json.dumps(plan_identity(plan)))
     assert not differences_between(stored, plan_identity(plan))
 
-    others: dict[str, tuple[LifetimeChange, ...]] = {
+    changed_queries: dict[str, tuple[LifetimeChange, ...]] = {
         "shift(6), align_to(tumbling(10))": (Shift(6), Align(tumbling(10))),
         "none": (),
     }
-    for words, changes in others.items():
+    for words, changes in changed_queries.items():
         difference, *_ = differences_between(stored, plan_identity(task(changes, tumbling(10)).plan))
         assert difference == Difference("changes of the lifetimes of events", "shift(5)", words)
 

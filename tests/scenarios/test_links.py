@@ -109,7 +109,14 @@ def test_q5_8_finds_packets_that_follow_another_within_minutes(seed: int) -> Non
 
 
 def in_shared_extents(flows: Sequence[Flow], sides: tuple[Side, Side], ranges: tuple[int, int], slide: int) -> Pairs:
-    """Return the union of the joins of extents that have the same id, each pair once (equations 5.19 and 5.20)."""
+    """Return the union of the joins of extents that have the same id, each pair once (equations 5.19 and 5.20).
+
+    Args:
+        flows: The packets of all links.
+        sides: The left and the right input.
+        ranges: Range of the extents of each side.
+        slide: Slide of all extents.
+    """
     left_side, right_side = sides
     left_extents = sliding(packets_of(flows, left_side), ranges[0], slide)
     right_extents = sliding(packets_of(flows, right_side), ranges[1], slide)
@@ -149,13 +156,17 @@ def test_packets_of_one_window_meet_once_however_many_windows_they_share(size: i
 @ALL_DISORDER
 def test_extents_that_slide_by_a_unit_are_bands_that_are_open_at_both_ends(seed: int) -> None:
     """Figure 5-3 and equation 5.20 find pairs of `-R_R < r - l < R_L`; the band of Q5-8 has one of its ends."""
-    ranges = (6, 4)
+    left_range = 6
+    right_range = 4
     flows = [flow._replace(at=flow.at // 30) for flow in random_flows(seed, "12")]  # many are just a range apart
-    sides = (Side("1", by_hosts, (SetDuration(ranges[0]),)), Side("2", by_swapped_hosts, (SetDuration(ranges[1]),)))
+    sides = (
+        Side("1", by_hosts, (SetDuration(left_range),)),
+        Side("2", by_swapped_hosts, (SetDuration(right_range),)),
+    )
     joined = emitted_pairs(flows, sides, seed)
-    assert joined == in_shared_extents(flows, sides, ranges, 1)
-    assert joined == expected_pairs(flows, sides, lambda left, right: -ranges[1] < right - left < ranges[0])
-    assert joined != expected_pairs(flows, sides, lambda left, right: -ranges[1] <= right - left < ranges[0])
+    assert joined == in_shared_extents(flows, sides, (left_range, right_range), slide=1)
+    assert joined == expected_pairs(flows, sides, lambda left, right: -right_range < right - left < left_range)
+    assert joined != expected_pairs(flows, sides, lambda left, right: -right_range <= right - left < left_range)
 
 
 @ALL_DISORDER

@@ -45,8 +45,10 @@ def first_last_and_all(arrival: Sequence[Price], query: Query) -> list[Any]:
         The first price, the last one, and all of them, of each window.
     """
     feed = Feed(query, "general")
-    rows = [row(number, 7, 8, {"x": price, "order": order}) for number, (price, order) in enumerate(arrival)]
-    earlier_row = row(9, 6, 7, {"x": 2, "order": 9})
+    rows = [
+        row(number, start=7, end=8, value={"x": price, "order": order}) for number, (price, order) in enumerate(arrival)
+    ]
+    earlier_row = row(9, start=6, end=7, value={"x": 2, "order": 9})
     changes = feed.batch(rows[0], watermark=6).rows
     changes += feed.batch(*rows[1:], watermark=6).rows
     changes += feed.batch(earlier_row, watermark=6).rows

@@ -83,10 +83,9 @@ VALUES: Sequence[Any] = (
 )
 
 
-# Each of these functions returns a module that declares the type `annotation` for its results, and returns `value`.
-
-
 def aggregate(annotation: Any, value: Any) -> Module:
+    """Return an aggregate that declares `annotation` for its results, and returns `value`."""
+
     class Returns(Aggregate[int, annotation]):
         name, version = "test.returns", "1"
 
@@ -97,6 +96,8 @@ def aggregate(annotation: Any, value: Any) -> Module:
 
 
 def incremental_aggregate(annotation: Any, value: Any) -> Module:
+    """Return an incremental aggregate that declares `annotation` for its results, and returns `value`."""
+
     class Returns(IncrementalAggregate[int, int, annotation]):
         name, version = "test.returns", "1"
 
@@ -116,6 +117,8 @@ def incremental_aggregate(annotation: Any, value: Any) -> Module:
 
 
 def operator(annotation: Any, value: Any) -> Module:
+    """Return an operator that declares `annotation` for its results, and returns `value`."""
+
     class Returns(Operator[int, annotation]):
         name, version = "test.returns", "1"
 
@@ -126,6 +129,8 @@ def operator(annotation: Any, value: Any) -> Module:
 
 
 def operator_of_events(annotation: Any, value: Any) -> Module:
+    """Return an operator of events with times that declares `annotation` for its results, and returns `value`."""
+
     class Returns(Operator[int, annotation]):
         name, version = "test.returns", "1"
         is_time_sensitive = True
@@ -137,6 +142,8 @@ def operator_of_events(annotation: Any, value: Any) -> Module:
 
 
 def stream_operator(annotation: Any, value: Any) -> Module:
+    """Return an operator that follows a stream that declares `annotation` for its results, and returns `value`."""
+
     class Returns(StreamOperator[int, int, annotation]):
         name, version = "test.returns", "1"
 
@@ -150,6 +157,8 @@ def stream_operator(annotation: Any, value: Any) -> Module:
 
 
 def row_operator(annotation: Any, value: Any) -> Module:
+    """Return an operator over rows that declares `annotation` for its results, and returns `value`."""
+
     class Returns(RowOperator[int, int, annotation, None]):
         name, version = "test.returns", "1"
 
@@ -163,6 +172,8 @@ def row_operator(annotation: Any, value: Any) -> Module:
 
 
 def row_operator_of_two_outputs(annotation: Any, value: Any) -> Module:
+    """Return an operator over rows whose second output declares `annotation` for its results; it returns `value`."""
+
     class Returns(RowOperator[int, int, int, annotation]):
         name, version = "test.returns", "1"
 

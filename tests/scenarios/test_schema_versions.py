@@ -29,8 +29,8 @@ def upgraded(feed: Feed | None, evaluator: str, *modules: Module) -> Feed:
 def started(evaluator: str, *keys: str, module: Module | None = None) -> Feed:
     """Return a query whose open window has a state of 1 and 2 for each key, by version 1.0 or another module."""
     feed = upgraded(None, evaluator, module or First())
-    first_rows = [at(1, 1, key) for key in keys]
-    second_rows = [at(2, 2, key) for key in keys]
+    first_rows = [at(1, value=1, key=key) for key in keys]
+    second_rows = [at(2, value=2, key=key) for key in keys]
     if evaluator == "general":
         feed.batch(*first_rows)
         feed.batch(*second_rows)
@@ -44,10 +44,10 @@ def test_a_state_is_upgraded_once_in_a_process(evaluator: str) -> None:
     feed = started(evaluator, "k")
     module = Second()
     module_of_next_process = Second()
-    result = upgraded(feed, evaluator, module).batch(at(4, 4))
+    result = upgraded(feed, evaluator, module).batch(at(4, value=4))
     if evaluator == "general":
         assert result.changes == ["-[0,10) 3", "+[0,10) 7"]
-    result = upgraded(feed, evaluator, module_of_next_process).batch(at(8, 8), watermark=INFINITY)
+    result = upgraded(feed, evaluator, module_of_next_process).batch(at(8, value=8), watermark=INFINITY)
     assert result.rows[-1]["result"] == 3 + 4 + 8
     assert module.upgraded == [([3], "1.0")]
     # The general evaluator has written the window anew by then; a log over slices has its first entry still.
@@ -58,12 +58,14 @@ def test_a_state_is_upgraded_once_in_a_process(evaluator: str) -> None:
 def test_a_key_that_nothing_touches_keeps_its_state_through_two_upgrades(evaluator: str) -> None:
     feed = started(evaluator, "touched", "left alone")
     cells_before = dict(feed.cells.cells)
-    upgraded(feed, evaluator, Second()).batch(at(4, 4, "touched"), at(4, 0, "touched"))
+    upgraded(feed, evaluator, Second()).batch(at(4, value=4, key="touched"), at(4, value=0, key="touched"))
     written_cells = [name for name, data in feed.cells.cells.items() if cells_before.get(name) != data]
     assert len(written_cells) == 2, "a new entry and the metadata: nothing else is written anew"
 
     third = Third()
-    result = upgraded(feed, evaluator, third).batch(at(6, 6, "left alone"), at(5, 5, "touched"), watermark=INFINITY)
+    result = upgraded(feed, evaluator, third).batch(
+        at(6, value=6, key="left alone"), at(5, value=5, key="touched"), watermark=INFINITY
+    )
     assert sorted(row["result"] for row in result.rows)[-2:] == [3 + 6, 3 + 4 + 0 + 5]
     assert {version for _, version in third.upgraded} == {"1.0", "2.0"}
 
@@ -74,17 +76,17 @@ def test_an_upgrade_that_fails_names_module_key_and_window_and_leaves_the_state(
     cells_before = dict(feed.cells.cells)
     message = r"test.total 3.0 failed in upgrade_state: .*version 1.0 is unknown"
     with pytest.raises(ModuleFailedError, match=message) as caught:
-        upgraded(feed, evaluator, Broken()).batch(at(4, 4))
+        upgraded(feed, evaluator, Broken()).batch(at(4, value=4))
     assert caught.value.key == ("k",)
     assert caught.value.window == Window(0, 10)
     assert feed.cells.cells == cells_before
-    result = upgraded(feed, evaluator, First()).batch(at(4, 4), watermark=INFINITY)
+    result = upgraded(feed, evaluator, First()).batch(at(4, value=4), watermark=INFINITY)
     assert result.rows[-1]["result"] == 7
 
 
 @EVALUATORS
 def test_a_version_whose_results_mean_the_same_reads_states_as_they_are(evaluator: str) -> None:
-    result = upgraded(started(evaluator, "k"), evaluator, Compatible()).batch(at(4, 4), watermark=INFINITY)
+    result = upgraded(started(evaluator, "k"), evaluator, Compatible()).batch(at(4, value=4), watermark=INFINITY)
     assert result.rows[-1]["result"] == 7
 
 
@@ -109,7 +111,7 @@ def test_a_module_that_keeps_no_state_may_continue_too() -> None:
     continuing = type("Total", (Total,), {"version": "1.5", "continues_since": "1.0.0"})()
     not_continuing = type("Total", (Total,), {"version": "1.6"})()
     feed = started("general", "k", module=Total())
-    assert upgraded(feed, "general", continuing).batch(at(4, 4)).changes == ["-[0,10) 3", "+[0,10) 7"]
+    assert upgraded(feed, "general", continuing).batch(at(4, value=4)).changes == ["-[0,10) 3", "+[0,10) 7"]
     with pytest.raises(StateMismatchError):
         upgraded(feed, "general", not_continuing).batch()
 
@@ -124,7 +126,7 @@ def test_versions_that_are_hashes_have_no_order_and_go_on_only_where_states_are_
 
     upgrading = with_version(Second, "code 11")
     upgrading.upgrade_state = lambda state, version: Second.upgrade_state(upgrading, state, "1.0")
-    assert upgraded(feed, "general", upgrading).batch(at(4, 4)).changes == ["-[0,10) 3", "+[0,10) 7"]
+    assert upgraded(feed, "general", upgrading).batch(at(4, value=4)).changes == ["-[0,10) 3", "+[0,10) 7"]
 
 
 @EVALUATORS
@@ -133,11 +135,11 @@ def test_of_several_modules_each_is_upgraded_by_itself(evaluator: str) -> None:
     second_after_first = Second()
     feed = upgraded(None, evaluator, second_from_the_start, First())
     for value in (1, 2):
-        feed.batch(at(value, value), at(value, 0))
+        feed.batch(at(value, value=value), at(value, value=0))
     second_from_the_start.upgraded.clear()
 
     upgraded_feed = upgraded(feed, evaluator, second_from_the_start, second_after_first)
-    *_, row = upgraded_feed.batch(at(4, 4), watermark=INFINITY).rows
+    *_, row = upgraded_feed.batch(at(4, value=4), watermark=INFINITY).rows
     assert row["result"] == 1 + 2 + 4
     assert row["m1"] == 1 + 2 + 4
     assert second_from_the_start.upgraded == []

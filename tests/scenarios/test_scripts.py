@@ -50,13 +50,17 @@ from tests.scenarios.streams import in_one_order, longest_delay
 from tests.scenarios.windows import RANKED, WINDOWS
 
 NO_MISHAPS = Mishaps(disorder=False, cuts=None, crashes=0.0)
+"""Streams come as they are written; only restarts are drawn."""
+
 TIME_BOUND = (ClipPolicy.NONE, TimestampPolicy.TIME_BOUND, EmitPolicy.EAGER)
+"""The policies of results that start where they become known."""
+
 EVERY_EMISSION = pytest.mark.parametrize("emit", EmitPolicy)
 EVERY_SHAPE = pytest.mark.parametrize("shape", ANY)
 
 
 @EVERY_SHAPE
-def test_an_event_is_retracted_for_an_alike_one_that_lasts_longer(shape: str) -> None:
+def test_an_event_may_be_retracted_for_an_equal_one_that_lasts_longer(shape: str) -> None:
     """
          -17  -16        -11
     - b  [----)
@@ -71,8 +75,8 @@ def test_an_event_is_retracted_for_an_alike_one_that_lasts_longer(shape: str) ->
 def test_the_first_part_of_a_snapshot_is_retracted_with_its_event(shape: str) -> None:
     """
     0    3    6    10
-    [---------------)      said at once for all of it
-         [----)            cuts it, and is retracted: the rest is said anew from 3 on; then all of it goes
+    [---------------)      has one result over all of it
+         [----)            cuts it, and is retracted: then there is a new result from 3 on; at last the first event goes
     """
     stream = Script().insert(1, 0, 10, 1).batch().insert(2, 3, 6, 2).batch().retract(2).batch().retract(1).close()
     Scenario(Query(snapshot(), ANY[shape], *TIME_BOUND), stream, NO_MISHAPS).check()
@@ -111,15 +115,22 @@ def test_a_trigger_goes_on_where_a_window_is_cut_elsewhere() -> None:
     emit = EarlyEmission(every_count(2), Refinement.RETRACT)
     query = Query(global_windows(), ANY["aggregate"], emit=emit, lifetimes="points", forget_keys_after=10)
     run = Run(query, query.evaluators["general"], NO_MISHAPS)
-    ends = list[list[tuple[int, Any]]]()
-    for at, watermark in ((0, None), (4, None), (8, None), (12, None), (40, 23), (41, 51)):
-        script = Script().point(at, at, at)
+    # the tick of a point, the watermark after it, and the end of the window that is emitted, its timing and firing
+    steps: list[tuple[int, int | None, list[tuple[int, str, int]]]] = [
+        (0, None, []),
+        (4, None, [(15, "early", 0)]),
+        (8, None, []),
+        (12, None, [(23, "early", 1)]),
+        (40, 23, [(23, "final", 2)]),
+        (41, 51, [(52, "early", 0)]),
+    ]
+    for tick, watermark, expected in steps:
+        script = Script().point(tick, tick, tick)
         if watermark is not None:
             script = script.punctuate(watermark)
-        for batch in script.batches():
-            run.process(Arrival((batch,)))
-            ends.append([(row.window[1], row.further_columns) for row in run.inserted])
-    assert ends == [[], [(15, ("early", 0))], [], [(23, ("early", 1))], [(23, ("final", 2))], [(52, ("early", 0))]]
+        (batch,) = script.batches()
+        run.process(Arrival((batch,)))
+        assert [(row.window[1], *row.further_columns) for row in run.inserted] == expected, f"at {tick}"
 
 
 EARLY = EarlyEmission(every_count(1), Refinement.RETRACT)
@@ -127,7 +138,7 @@ EARLY = EarlyEmission(every_count(1), Refinement.RETRACT)
 
 @pytest.mark.parametrize("emit", [EARLY, EmitPolicy.EAGER])
 def test_live_results_stay_when_their_window_passes_to_another_life(emit: EmitPolicy | EarlyEmission) -> None:
-    """Forgotten after three silent ticks: one life, two, and one again. The results of later windows do not change.
+    """A key is forgotten after three silent ticks: it has two lives, one, and two again. Windows from 18 on stay.
 
     0       5            18  20     25  28
     [-------)----------------[------)...:
@@ -136,12 +147,13 @@ def test_live_results_stay_when_their_window_passes_to_another_life(emit: EmitPo
     query = Query(hopping(10, 3), ANY["aggregate"], emit=emit, forget_keys_after=3)
     stream = Script().insert(1, 0, 5, 1).insert(2, 20, 25, 2).batch().revise(1, 18).batch().revise(1, 5)
     run = Run(query, query.evaluators["general"], NO_MISHAPS)
-    live = list[set[Any]]()
+    results_after_batch: list[set[Any]] = []
     for batch in stream.batches():
         run.process(Arrival((batch,)))
-        live.append({(name, row) for name, row in run._live_by_id.items() if row.window[0] > 17})
-    assert len(live[0]) == 3
-    assert live == [live[0]] * 3
+        results_after_batch.append({(id, row) for id, row in run._live_by_id.items() if row.window[0] >= 18})
+    first, second, third = results_after_batch
+    assert len(first) == 3
+    assert first == second == third
     Scenario(query, stream.close(), NO_MISHAPS).check()
 
 
@@ -200,24 +212,24 @@ def test_nothing_is_kept_for_windows_of_a_plan_that_never_come() -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_script_may_be_given_the_watermark_of_a_policy(seed: int) -> None:
+def test_a_script_with_a_progress_policy_has_the_watermarks_that_the_policy_derives(seed: int) -> None:
     stream = in_one_order(Random(seed), Query(WINDOWS["tumbling"], ANY["aggregate"]))
     delay = longest_delay(stream)
     for policy in (bounded_delay(delay), bounded_disorder(3), punctuate_every(span=5, delay=delay)):
         batches = list(replace(stream, allow_illegal=True).with_progress(policy).batches())
         rows_by_batch = [inserted_rows(batch) for batch in batches]
-        watermarks = reference_watermarks(policy, [None], rows_by_batch)
+        derived_watermarks = reference_watermarks(policy, [None], rows_by_batch)
 
-        # Only a watermark that advances is punctuated; the one that closes the stream is not of the policy.
         punctuated: list[int] = []
         expected: list[int] = []
         latest = EARLIEST
-        for batch, watermark in zip(batches, watermarks, strict=True):
-            if batch.punctuation is not None and batch.punctuation > LATEST:
-                continue
+        for batch, watermark in zip(batches, derived_watermarks, strict=True):
+            closes_stream = batch.punctuation is not None and batch.punctuation > LATEST
+            if closes_stream:
+                continue  # this watermark is not of the policy
             if batch.punctuation is not None:
                 punctuated.append(batch.punctuation)
-            if watermark > latest:
+            if watermark > latest:  # one that does not advance is not punctuated
                 latest = watermark
                 expected.append(watermark)
         assert punctuated == expected
@@ -250,24 +262,26 @@ def test_the_reference_asks_a_policy_once_for_each_micro_batch() -> None:
 
 
 @pytest.mark.parametrize("emit", [EmitPolicy.FINAL, EmitPolicy.EAGER])
-@pytest.mark.parametrize("ends", [[(20, 25), (25, 20)], [(20, 20)], [(16, 16), (20, 25)]], ids=str)
-@pytest.mark.parametrize("past_end", [10, 12], ids=["retracted", "ended"])
+@pytest.mark.parametrize("revisions", [[(20, 25), (25, 20)], [(20, 20)], [(16, 16), (20, 25)]], ids=str)
+@pytest.mark.parametrize("first_new_end", [10, 12], ids=["retracted", "ended"])
 def test_an_event_that_is_over_does_not_come_back_by_revisions_that_undo_each_other(
-    past_end: int, ends: list[tuple[int, int]], emit: EmitPolicy
+    first_new_end: int, revisions: list[tuple[int, int]], emit: EmitPolicy
 ) -> None:
     """
-    10        15   20
-    - [--------!---)
+    10   12    15   20
+    [----+-----!----)     retracted, or revised to end at 12; then the watermark is at 15
+
+    The revisions that come after that are pairs of an expected and a new end.
     """
-    script = Script(allow_illegal=True).insert(1, 10, 20, 4).revise(1, past_end).punctuate(15).batch()
-    for end, new_end in ends:
+    script = Script(allow_illegal=True).insert(1, 10, 20, 4).revise(1, first_new_end).punctuate(15).batch()
+    for end, new_end in revisions:
         script = script.add(Revision(1, Event(10, end, 4), new_end))
     query = Query(snapshot(), COLUMNAR["sums"], emit=emit)
     Scenario(query, script.batch().punctuate(40).close(), NO_MISHAPS).check()
-    assert len(script.illegal()) == len(ends)
+    assert len(script.illegal()) == len(revisions)
 
 
-EVENT = HostileRow("a", 1, 10, 20, 4)
+EVENT = HostileRow("a", id=1, start=10, end=20, payload=4)
 SNAPSHOTS = Query(snapshot(), COLUMNAR["sums"])
 
 
@@ -277,41 +291,50 @@ SNAPSHOTS = Query(snapshot(), COLUMNAR["sums"])
 @pytest.mark.parametrize(
     ("query", "batches", "refused"),
     [
-        (
+        pytest.param(
             SNAPSHOTS,
             [
-                HostileBatch([EVENT._replace(payload=None, new_end=15)], watermark=5),
+                HostileBatch([HostileRow("a", id=1, start=10, end=20, payload=None, new_end=15)], watermark=5),
                 HostileBatch([], watermark=6),
-                HostileBatch([EVENT], watermark=30),
+                HostileBatch([HostileRow("a", id=1, start=10, end=20, payload=4)], watermark=30),
             ],
             0,
+            id="a revision before its event",
         ),
-        (
+        pytest.param(
             SNAPSHOTS,
             [
-                HostileBatch([EVENT], watermark=5),
-                HostileBatch([EVENT._replace(new_end=10, payload=3)], watermark=6),
-                HostileBatch([EVENT._replace(payload=3)], watermark=7),
+                HostileBatch([HostileRow("a", id=1, start=10, end=20, payload=4)], watermark=5),
+                HostileBatch([HostileRow("a", id=1, start=10, end=20, payload=3, new_end=10)], watermark=6),
+                HostileBatch([HostileRow("a", id=1, start=10, end=20, payload=3)], watermark=7),
             ],
             0,
+            id="a retraction of another payload",
         ),
-        (
+        pytest.param(
             Query(hopping(26, 4, 6), COLUMNAR["sums"]),
             [
-                HostileBatch([HostileRow("a", 1, 15, 16, 4), HostileRow("a", 1, 15, 19, None, 20)], watermark=15),
+                HostileBatch(
+                    [
+                        HostileRow("a", id=1, start=15, end=16, payload=4),
+                        HostileRow("a", id=1, start=15, end=19, payload=None, new_end=20),
+                    ],
+                    watermark=15,
+                ),
                 HostileBatch([], watermark=16),
                 HostileBatch([], watermark=17),
             ],
             1,
+            id="a revision of an end that cannot come",
         ),
     ],
-    ids=["a revision before its event", "a retraction of another payload", "a revision of an end that cannot come"],
 )
 def test_a_row_waits_for_the_one_that_it_follows_while_that_may_come(
     query: Query, batches: list[HostileBatch], refused: int, ids: pa.DataType
 ) -> None:
-    batches = [*batches, HostileBatch([], INFINITY)]
-    hostile = Hostile(replace(query, ids=ids), batches, replace(NO_MISHAPS, restarts=1.0))
+    """A new process evaluates each micro-batch; `check` returns how many rows are refused."""
+    end_of_stream = HostileBatch([], INFINITY)
+    hostile = Hostile(replace(query, ids=ids), [*batches, end_of_stream], replace(NO_MISHAPS, restarts=1.0))
     assert hostile.check() == refused
 
 

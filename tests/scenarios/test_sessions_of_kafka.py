@@ -82,7 +82,10 @@ def feed_of_sessions(delay: int, late: Lateness | None = None) -> Feed:
 @pytest.mark.cases(6)
 @pytest.mark.parametrize("seed", range(20))
 def test_with_the_grace_as_delay_sessions_close_with_the_same_record(seed: int) -> None:
-    """Records are late by the grace at most, which both take; each is a micro-batch."""
+    """Records are late by the grace at most, which both take; each is a micro-batch.
+
+    A record of the key `k` has the payload 1, one of another key 0, so that the sums of `k` are sizes of sessions.
+    """
     random = Random(seed)
     kafka = KafkaSessions()
     feed = feed_of_sessions(GRACE)
@@ -92,22 +95,19 @@ def test_with_the_grace_as_delay_sessions_close_with_the_same_record(seed: int) 
         newest = max(newest, time)
         is_other_key = random.random() < 0.3
         closed, is_dropped = kafka.add_record(time, is_other_key=is_other_key)
-        result = feed.batch(at(time, 0 if is_other_key else 1, "other" if is_other_key else "k"))
+        record = at(time, value=0, key="other") if is_other_key else at(time, value=1, key="k")
+        result = feed.batch(record)
         changes_of_k = [change for change in result.changes if not change.endswith(" 0")]
         assert changes_of_k == list(map(as_change, closed)), f"after {time}, newest {newest}"
         assert not is_dropped
         assert result.reasons == []
 
 
-#  10  12        17   20 21        26
-#  *---*----)    !              the session [10, 17)
-#                gap  grace
-@pytest.mark.parametrize(("delay", "closes_at"), [(GRACE, 21), (GRACE + GAP, 26)])
-def test_a_delay_of_the_grace_and_the_gap_closes_a_gap_later(delay: int, closes_at: int) -> None:
-    feed = feed_of_sessions(delay)
-    feed.batch(at(10), at(12))
-    assert feed.batch(at(closes_at - 1, 1, "other")).changes == []
-    assert feed.batch(at(closes_at, 1, "other")).changes == ["+[10,17) 2"]
+def test_kafka_closes_a_session_after_its_gap_and_the_grace() -> None:
+    """
+    10  12        17   20 21
+    *---*---------)            the session, whose gap ends at 17, and the grace at 20
+    """
     kafka = KafkaSessions()
     assert kafka.add_record(10) == ([], False)
     assert kafka.add_record(12) == ([], False)
@@ -115,29 +115,43 @@ def test_a_delay_of_the_grace_and_the_gap_closes_a_gap_later(delay: int, closes_
     assert kafka.add_record(21, is_other_key=True) == ([Session(10, 12, 2)], False)
 
 
-@pytest.mark.parametrize("late", [12, 13, 16])
-def test_a_record_that_kafka_takes_behind_the_grace_is_late_unless_the_query_corrects(late: int) -> None:
+@pytest.mark.parametrize(
+    ("delay", "closes_at"),
+    [(GRACE, 21), (GRACE + GAP, 26)],
+    ids=["the grace as delay, as Kafka does", "the grace and the gap as delay, a gap later"],
+)
+def test_a_session_is_closed_after_its_gap_and_the_delay(delay: int, closes_at: int) -> None:
+    feed = feed_of_sessions(delay)
+    feed.batch(at(10), at(12))
+    assert feed.batch(at(closes_at - 1, value=1, key="other")).changes == []
+    assert feed.batch(at(closes_at, value=1, key="other")).changes == ["+[10,17) 2"]
+
+
+@pytest.mark.parametrize("late_time", [12, 13, 16])
+def test_a_record_that_kafka_takes_behind_the_grace_is_late_unless_the_query_corrects(late_time: int) -> None:
     """The stream time is 20: Kafka drops records before 12, which is behind by more than the gap and the grace."""
+    closing_time = late_time + GAP + GRACE + 1
     kafka = KafkaSessions(stream_time=20)
-    assert kafka.add_record(late) == ([], False)
-    closed, _ = kafka.add_record(late + GAP + GRACE + 1, is_other_key=True)
-    assert closed == [Session(late, late, 1)]
+    assert kafka.add_record(late_time) == ([], False)
+    closed, _ = kafka.add_record(closing_time, is_other_key=True)
+    assert closed == [Session(late_time, late_time, 1)]
 
     without_correction = feed_of_sessions(GRACE)
-    without_correction.batch(at(20, 1, "other"))
-    assert without_correction.batch(at(late)).reasons == ["late"]
+    without_correction.batch(at(20, value=1, key="other"))
+    assert without_correction.batch(at(late_time)).reasons == ["late"]
 
     correcting = feed_of_sessions(GRACE, correct(GAP))
-    correcting.batch(at(20, 1, "other"))
-    result = correcting.batch(at(late))
+    correcting.batch(at(20, value=1, key="other"))
+    result = correcting.batch(at(late_time))
     assert result.reasons == []
-    emitted = [*result.changes, *correcting.batch(at(late + GAP + GRACE + 1, 1, "other")).changes]
-    assert emitted == [as_change(Session(late, late, 1))]
+    changes = [*result.changes, *correcting.batch(at(closing_time, value=1, key="other")).changes]
+    assert changes == [as_change(Session(late_time, late_time, 1))]
 
 
-def test_a_record_before_12_is_dropped_by_both() -> None:
+def test_a_record_behind_the_gap_and_the_grace_is_dropped_by_both() -> None:
+    """The stream time is 20, so that is a record before 12."""
     kafka = KafkaSessions(stream_time=20)
     assert kafka.add_record(11) == ([], True)
     correcting = feed_of_sessions(GRACE, correct(GAP))
-    correcting.batch(at(20, 1, "other"))
+    correcting.batch(at(20, value=1, key="other"))
     assert correcting.batch(at(11)).reasons == ["late"]

@@ -372,19 +372,19 @@ def test_live_results_of_a_replaced_window_are_retracted() -> None:
     2                  [----)            cuts it at 5, until it goes
     """
     feed = Feed(query(snapshot(), Total(), emit=early(every_count(1), refinement="retract")), "general")
-    assert feed.batch(row(1, 0, 10, 1)).changes == ["+[0,10) early 0 1"]
+    assert feed.batch(row(1, start=0, end=10, value=1)).changes == ["+[0,10) early 0 1"]
     after_cut = ["+[0,5) early 1 1", "+[5,10) early 1 3", "-[0,10) early 0 1"]
-    assert sorted(feed.batch(row(2, 5, 10, 2)).changes) == after_cut
+    assert sorted(feed.batch(row(2, start=5, end=10, value=2)).changes) == after_cut
     after_retraction = ["+[0,10) early 2 1", "-[0,5) early 1 1", "-[5,10) early 1 3"]
-    assert sorted(feed.batch(revision(2, 5, 10, 5)).changes) == after_retraction
+    assert sorted(feed.batch(revision(2, start=5, end=10, new_end=5)).changes) == after_retraction
 
 
 def test_a_session_whose_members_are_all_retracted_starts_anew() -> None:
     feed = Feed(query(session(5), Total(), emit=early(every_count(2), refinement="retract")), "general")
-    assert feed.batch(row(1, 1, 2, 1)).changes == []
-    assert feed.batch(revision(1, 1, 2, 1)).changes == []
-    assert feed.batch(row(2, 1, 2, 1)).changes == []
-    assert feed.batch(row(3, 2, 3, 1)).changes == ["+[1,7) early 0 2"]
+    assert feed.batch(row(1, start=1, end=2, value=1)).changes == []
+    assert feed.batch(revision(1, start=1, end=2, new_end=1)).changes == []
+    assert feed.batch(row(2, start=1, end=2, value=1)).changes == []
+    assert feed.batch(row(3, start=2, end=3, value=1)).changes == ["+[1,7) early 0 2"]
 
 
 @pytest.mark.parametrize(
@@ -401,9 +401,9 @@ def test_a_trigger_counts_on_where_lives_of_a_key_are_joined(window: WindowKind,
     """
     emit = early(every_count(5), refinement="retract")
     feed = Feed(query(window, Total(), emit=emit, forget_keys_after=4), "general")
-    assert feed.batch(row(1, 1, 2, 1), row(2, 2, 3, 1)).changes == []
-    assert feed.batch(row(3, 8, 9, 1), row(4, 9, 10, 1)).changes == []
-    assert feed.batch(row(5, 5, 6, 1)).changes == [change]
+    assert feed.batch(row(1, start=1, end=2, value=1), row(2, start=2, end=3, value=1)).changes == []
+    assert feed.batch(row(3, start=8, end=9, value=1), row(4, start=9, end=10, value=1)).changes == []
+    assert feed.batch(row(5, start=5, end=6, value=1)).changes == [change]
 
 
 @pytest.mark.parametrize("restarts", [False, True])
@@ -419,10 +419,13 @@ def test_a_window_that_passes_to_another_life_of_its_key_emits_nothing_for_that(
     forgetting_query = query(tumbling(10), Total(), emit=emit, forget_keys_after=3)
     feed = Feed(forgetting_query, "general")
     steps = [
-        Step([row(1, 0, 5, 1), row(2, 20, 25, 1), row(3, 20, 25, 1)], expects=["+[20,28) early 0 2"]),
-        Step([row(4, 20, 25, 1)]),
-        Step([revision(1, 0, 5, 18)]),
-        Step([row(5, 20, 25, 1)], expects=["+[20,28) early 1 4", "-[20,28) early 0 2"]),
+        Step(
+            [row(1, start=0, end=5, value=1), row(2, start=20, end=25, value=1), row(3, start=20, end=25, value=1)],
+            expects=["+[20,28) early 0 2"],
+        ),
+        Step([row(4, start=20, end=25, value=1)]),
+        Step([revision(1, start=0, end=5, new_end=18)]),
+        Step([row(5, start=20, end=25, value=1)], expects=["+[20,28) early 1 4", "-[20,28) early 0 2"]),
     ]
     for step in steps:
         assert sorted(feed.step(step).changes) == sorted(step.expects), f"after {step}"
@@ -451,8 +454,8 @@ def test_a_trigger_that_cannot_merge_is_refused_where_windows_take_the_place_of_
 
 def test_a_firing_for_which_an_operator_returns_no_row_is_counted() -> None:
     feed = Feed(query(TENS, Positive(), emit=early(every_count(1)), lifetimes="points"), "general")
-    assert feed.batch(at(1, -3)).changes == []
-    assert [result["firing"] for result in feed.batch(at(1, 3)).rows] == [1]
+    assert feed.batch(at(1, value=-3)).changes == []
+    assert [result["firing"] for result in feed.batch(at(1, value=3)).rows] == [1]
 
 
 def test_a_trigger_is_called_for_windows_that_are_touched_or_due_alone() -> None:
@@ -527,6 +530,6 @@ def test_a_window_that_lost_all_members_is_refined_as_a_new_one() -> None:
     2          [--)
     """
     feed = Feed(query(hopping(5, 5), Total(), emit=early(every_count(1), refinement=Change())), "general")
-    assert feed.batch(row(1, 0, 9, 7)).changes == ["+[0,5) early 0 7", "+[5,10) early 0 7"]
-    assert feed.batch(revision(1, 0, 9, 3)).changes == []
-    assert feed.batch(row(2, 5, 8, 2)).changes == ["+[5,10) early 0 2"]
+    assert feed.batch(row(1, start=0, end=9, value=7)).changes == ["+[0,5) early 0 7", "+[5,10) early 0 7"]
+    assert feed.batch(revision(1, start=0, end=9, new_end=3)).changes == []
+    assert feed.batch(row(2, start=5, end=8, value=2)).changes == ["+[5,10) early 0 2"]

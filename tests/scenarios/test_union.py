@@ -31,18 +31,24 @@ def of_source(source: str, rows: Sequence[Row]) -> pa.RecordBatch:
 
 
 def with_source(source: str, rows: Sequence[Row]) -> pa.RecordBatch:
+    """Return rows with a column that says their source."""
     return batch(rows).append_column("source", pa.array([source] * len(rows), pa.string()))
+
+
+def point(tick: int, *, id: int) -> Row:
+    """Return the insertion of a point, whose id is also its payload."""
+    return Row("insert", id, tick, tick + 1, payload=id)
 
 
 def test_a_row_is_late_by_the_watermark_of_the_union() -> None:
     rules = (SourceRules("a", bounded_delay(0)), SourceRules("b", bounded_delay(5)))
     run = Run(task((), tumbling(10), sources=("a", "b"), rules=rules))
-    run.process(of_source("a", [Row("insert", 1, 50, 51, None, 1)]))
-    run.process(of_source("b", [Row("insert", 2, 25, 26, None, 2)]))  # the union is complete to 20
-    run.process(of_source("a", [Row("insert", 3, 30, 31, None, 3), Row("insert", 4, 19, 20, None, 4)]))
-    run.process(of_source("b", [Row("insert", 5, 45, 46, None, 5)]))
+    run.process(of_source("a", [point(50, id=1)]))
+    run.process(of_source("b", [point(25, id=2)]))  # the union is complete to 20
+    run.process(of_source("a", [point(30, id=3), point(19, id=4)]))
+    run.process(of_source("b", [point(45, id=5)]))  # and now to 40
     assert run.results == [(20, 30, [2]), (30, 40, [3])]
-    assert run.refused == ["late: late"]
+    assert run.refused == ["late: late"], "the row at 19"
 
 
 def test_each_stream_has_its_own_policy_and_is_idle_by_it() -> None:
@@ -52,15 +58,16 @@ def test_each_stream_has_its_own_policy_and_is_idle_by_it() -> None:
         SourceRules("c", ordered().with_idle(10, lag=20)),
     )
     tracker = ProgressTracker(Punctuated(), ("a", "b", "c"), rules=rules)
-    observations = [Observation("a", 50, 1), Observation("b", 7, 1), Observation("c", 3, 1)]
-    progress, state = tracker.advance(Progress(), (), Progress(clock=100), observations)
-    assert progress.watermark == 3
+    newest_starts = [Observation("a", 50, 1), Observation("b", 7, 1), Observation("c", 3, 1)]
+    progress, state = tracker.advance(Progress(), (), Progress(clock=100), newest_starts)
+    assert progress.watermark == 3, "that of c, the least"
     progress, state = tracker.advance(progress, state, Progress(clock=109), ())
     assert progress.watermark == 3
-    progress, state = tracker.advance(progress, json.loads(json.dumps(state)), Progress(clock=110), ())
-    assert progress.watermark == 90, "b is left out, c follows the clock, a is at 145"
+    stored_state = json.loads(json.dumps(state))
+    progress, state = tracker.advance(progress, stored_state, Progress(clock=110), ())
+    assert progress.watermark == 90, "b is left out, c follows the clock at a distance of 20, a is at 50 - 5 + 100"
     progress, _ = tracker.advance(progress, state, Progress(clock=400), ())
-    assert progress.watermark == 145
+    assert progress.watermark == 145, "c is further than a"
 
 
 def test_the_rules_of_each_stream_are_explained_and_stored() -> None:
@@ -69,8 +76,11 @@ def test_the_rules_of_each_stream_are_explained_and_stored() -> None:
     topics = dict(topics_of(plan))
     assert topics["events"] == "a: shifted by 100 ticks; the watermark is shifted by 100 ticks"
     assert topics["progress"] == "the least of a (5 ticks behind the newest start, or punctuation), b (punctuation)"
-    other = task((), tumbling(10), sources=("a", "b"), rules=(replace(rules[0], lifetime_changes=()), rules[1])).plan
-    (difference,) = differences_between(json.loads(json.dumps(plan_identity(plan))), plan_identity(other))
+
+    rules_without_shift = (replace(rules[0], lifetime_changes=()), rules[1])
+    plan_without_shift = task((), tumbling(10), sources=("a", "b"), rules=rules_without_shift).plan
+    stored_identity = json.loads(json.dumps(plan_identity(plan)))
+    (difference,) = differences_between(stored_identity, plan_identity(plan_without_shift))
     assert difference.subject == "rules of united streams"
 
 
@@ -78,7 +88,7 @@ def test_an_event_that_two_links_deliver_counts_once_and_is_forgotten_on_the_wat
     """TH-57: a duplicate has the key, the id and the time of an event; its state goes when the watermark has passed."""
     rules = tuple(SourceRules(source, ordered()) for source in "ab")
     run = Run(task((PointsAtStart(),), tumbling(10), sources=("a", "b"), rules=rules))
-    rows = [Row("insert", 0, at, at + 1, None, at) for at in (3, 3, 7, 12)]
+    rows = [Row("insert", id=0, start=at, end=at + 1, payload=at) for at in (3, 3, 7, 12)]
     for source in "ab":
         run.process(with_source(source, rows))
     assert run.results == [(0, 10, [3, 7])]
@@ -90,7 +100,10 @@ def test_an_event_that_two_links_deliver_counts_once_and_is_forgotten_on_the_wat
 
 
 def test_punctuation_finer_than_the_windows_reaches_no_evaluator() -> None:
-    """TH-56: where output moves in steps, so does the watermark that buckets see; with a finer change it does not."""
+    """TH-56: where output changes at the ends of windows alone, the watermark that buckets see moves from end to end.
+
+    The plan of a query over tumbling windows says so, and that over snapshots does not.
+    """
     stepwise = ProgressTracker(steps=(tumbling(10),))
     progress = Progress()
     watermarks = set[int]()

@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,16 +19,20 @@ from tests.torture.kind import Figures
 from tests.torture.session import session
 
 TIMES: Final = (None, -(2**63), -(2**62), 2**62, 2**62 + 1, 2**63 - 1, 0, -1, 7, 12, 10**15)
+"""Ticks; the axis ends at 2**62, and numbers of 64 bits at 2**63."""
+
 MOMENTS: Final = (
     None,
     -(2**63) + 1,
     2**63 - 1,
-    -62135596800000000 - 1,
-    253402300800000000,
+    -62135596800000000 - 1,  # before the year 1
+    253402300800000000,  # after the year 9999
     0,
     -1,
     1_700_000_000_000_000,
 )
+"""Moments in microseconds."""
+
 TEXTS: Final = (None, b"", b"a", b"b", b"\xff\xfe", b"\xed\xa0\x80", "é".encode(), b"x" * 10_000, b"\0")
 NUMBERS: Final = (None, 0, 1, -1, 2**63 - 1, -(2**63))
 FLOATS: Final = (None, 0.0, -0.0, 1.5, float("nan"), float("inf"), 5e-324)
@@ -40,51 +44,66 @@ def bad_rows(seed: int, folder: Path) -> Figures:
     random = Random(seed)
     spark = session()
     is_time = random.random() < 0.5
-    kind = random.choice(("text", "number", "float", "date"))
-    count = random.randint(5, 60)
-    at = [random.choice(MOMENTS if is_time else TIMES) for _ in range(count)]
-    key, key_type = _keys(kind, count, random)
-    table = pa.table(
-        {
-            "at": pa.array(at, pa.int64()).cast(pa.timestamp("us", "UTC")) if is_time else pa.array(at, pa.int64()),
-            "key": pa.array(key, key_type),
-            "n": pa.array(range(count), pa.int64()),
-        }
-    )
+    key_kind = random.choice(("text", "number", "float", "date"))
+    row_count = random.randint(5, 60)
+    ticks = [random.choice(MOMENTS if is_time else TIMES) for _ in range(row_count)]
+    times = pa.array(ticks, pa.int64())
+    if is_time:
+        times = times.cast(pa.timestamp("us", "UTC"))
+    keys = _random_keys(key_kind, row_count, random)
+    table = pa.table({"at": times, "key": keys, "n": pa.array(range(row_count), pa.int64())})
     pq.write_table(table, folder / "rows.parquet")
     rows = spark.read.parquet(str(folder / "rows.parquet"))
-    if kind == "text":
+    if key_kind == "text":  # Spark does not check that bytes are text
         rows = rows.withColumn("key", F.col("key").cast("string"))
-    outputs: dict[str, tuple[Counter[str], Counter[str]]] = {}
+
+    outputs: dict[str, _Output] = {}
     for evaluator in EVALUATORS:
         stream = events(rows, key="key", at="at", buckets=random.choice((1, 3)))
         window = tumbling("1 hour") if is_time else tumbling(10)
         query = stream.window(window, evaluator=evaluator).aggregate(n=module("stats.count"))
-        outputs[evaluator] = _results(query), _rejected(query)
-        accepted = sum(int(row.rpartition("|")[2]) for row in outputs[evaluator][0].elements())
-        refused = sum(outputs[evaluator][1].values())
-        assert accepted + refused == count, f"{evaluator}: {accepted} of {count} rows counted, {refused} rejected"
-    first = EVALUATORS[0]
+        output = _output_of(query)
+        accepted = output.accepted
+        rejected = output.rejected.total()
+        assert accepted + rejected == row_count, f"{evaluator}: {accepted} of {row_count} rows, {rejected} rejected"
+        outputs[evaluator] = output
+    first_evaluator = EVALUATORS[0]
     for evaluator in EVALUATORS[1:]:
-        assert outputs[evaluator] == outputs[first], f"{evaluator} and {first} differ over {at} {key}\n{outputs}"
-    return {"tables": 1, "rows": count, "rejected": sum(outputs["general"][1].values())}
+        difference = f"{evaluator} and {first_evaluator} differ over {ticks} {keys.to_pylist()}\n{outputs}"
+        assert outputs[evaluator] == outputs[first_evaluator], difference
+    return {"tables": 1, "rows": row_count, "rejected": outputs["general"].rejected.total()}
 
 
-def _keys(kind: str, count: int, random: Random) -> tuple[list[Any], pa.DataType]:
+def _random_keys(kind: str, count: int, random: Random) -> pa.Array:
     if kind == "text":
-        return [random.choice(TEXTS) for _ in range(count)], pa.binary()
+        return pa.array([random.choice(TEXTS) for _ in range(count)], pa.binary())
     if kind == "number":
-        return [random.choice(NUMBERS) for _ in range(count)], pa.int64()
+        return pa.array([random.choice(NUMBERS) for _ in range(count)], pa.int64())
     if kind == "float":
-        return [random.choice(FLOATS) for _ in range(count)], pa.float64()
+        return pa.array([random.choice(FLOATS) for _ in range(count)], pa.float64())
     days = (None, datetime(1, 1, 1, tzinfo=UTC).date(), datetime(9999, 12, 31, tzinfo=UTC).date())
-    return [random.choice(days) for _ in range(count)], pa.date32()
+    return pa.array([random.choice(days) for _ in range(count)], pa.date32())
 
 
-def _results(query: Query) -> Counter[str]:
-    results = query.results().select("key", "window", "n")
-    return Counter(f"{row['key']!r} {row['window']}|{row['n']}" for row in collect(results))
+class _Output(NamedTuple):
+    """The output of a query that counts rows.
+
+    Attributes:
+        results: Results, as text.
+        accepted: The sum of the counts in the results.
+        rejected: Rejected rows with their reasons, as text.
+    """
+
+    results: Counter[str]
+    accepted: int
+    rejected: Counter[str]
 
 
-def _rejected(query: Query) -> Counter[str]:
-    return Counter(f"{row['reason']} {row['row']}" for row in collect(query.rejected_rows()))
+def _output_of(query: Query) -> _Output:
+    results = Counter[str]()
+    accepted = 0
+    for row in collect(query.results().select("key", "window", "n")):
+        results[f"{row['key']!r} {row['window']} {row['n']}"] += 1
+        accepted += row["n"]
+    rejected = Counter(f"{row['reason']} {row['row']}" for row in collect(query.rejected_rows()))
+    return _Output(results, accepted, rejected)

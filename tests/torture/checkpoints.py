@@ -49,21 +49,22 @@ def damaged(seed: int, folder: Path) -> Figures:
     running = folder / "running"
     figures: Counter[str] = Counter()
     with setting(spark, "spark.sql.shuffle.partitions", "2"):
-        copies: list[Path] = []  # what the query left; few micro-batches then remain to be run for each damage
+        # The query is stopped twice. It is damaged after the second stop, so that few micro-batches remain to be run.
+        copies: list[Path] = []
         for count in (max(1, len(batches) - 4), max(2, len(batches) - 2), len(batches)):
             write_batches(stream, batches[:count])
             story.run(spark, stream, running, which)
             copies.append(shutil.copytree(running, folder / f"copy {len(copies)}", symlinks=True))
-        older = copies[0]
-        last = copies[1]
+        after_first_stop, after_second_stop, _ = copies
         expected = sinks_of(running)
-        tried: set[str] = set()
-        while len(tried) < DAMAGES:
-            place = folder / f"damaged {len(tried)}"
-            shutil.copytree(last, place, symlinks=True)
-            kind, damage = _damage(place, older, random)
-            if damage not in tried:
-                tried.add(damage)
+
+        tried_damages: set[str] = set()
+        while len(tried_damages) < DAMAGES:
+            place = folder / f"damaged {len(tried_damages)}"
+            shutil.copytree(after_second_stop, place, symlinks=True)
+            kind, damage = _damage(place, after_first_stop, random)
+            if damage not in tried_damages:
+                tried_damages.add(damage)
                 outcome = _go_on(stream, place, which, damage, expected)
                 figures[kind] += 1
                 figures[outcome] += 1
@@ -72,7 +73,11 @@ def damaged(seed: int, folder: Path) -> Figures:
 
 
 def _go_on(stream: Path, place: Path, which: str, damage: str, expected: Mapping[str, Counter[str]]) -> str:
-    """Start a query with what was damaged; return what came of it."""
+    """Start a query with what was damaged; return "refused", or "no difference" if its sinks are right.
+
+    Raises:
+        AssertionError: The sinks are wrong, or the refusal says nothing, or a process died.
+    """
     try:
         story.run(session(), stream, place, which)
     except (MuntinError, PySparkException) as error:
@@ -131,7 +136,9 @@ def _files_by_kind(place: Path, older: Path | None = None) -> dict[str, list[Pat
 
 
 def _in_order(file: Path) -> tuple[list[int], str]:
-    return [int(number) for number in re.findall(r"\d+", file.name)[:1]], str(file)
+    """Return the sort key of files: the first number in the name, then the path."""
+    first_number = [int(number) for number in re.findall(r"\d+", file.name)[:1]]
+    return first_number, str(file)
 
 
 def _damage_part(place: Path, older: Path, random: Random) -> str:
@@ -170,10 +177,12 @@ def _damage_file(file: Path, random: Random, *, is_source: bool) -> str:
 
 
 def _beside(file: Path) -> Path:
+    """Return the place of Hadoop's checksum of a file."""
     return file.with_name(f".{file.name}.crc")
 
 
 def _differs(file: Path, earlier_file: Path) -> bool:
+    """True if there is an earlier file, and it has other bytes."""
     return earlier_file.is_file() and earlier_file.read_bytes() != file.read_bytes()
 
 

@@ -59,24 +59,26 @@ def crashing(seed: int, folder: Path) -> Figures:
     plugins, failed = installed().plugins()
     assert plugins
     assert not failed
-    offered: dict[str, Any] = {}
+    module_classes: dict[str, Any] = {}
     for plugin in plugins:
-        offered |= plugin.modules
-    cls = offered[random.choice(sorted(offered))]
-    module = make(cls)
+        module_classes |= plugin.modules
+    name = random.choice(sorted(module_classes))
+    module = make(module_classes[name])
     if isinstance(module, StreamOperator):
         return _following(random, module)
+
     clip = random.choice(sorted(module.accepted_clips))
     sets_times = module.is_operator and module.is_time_sensitive
-    stamps = list(TimestampPolicy) if sets_times else [TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END]
+    policies = list(TimestampPolicy) if sets_times else [TimestampPolicy.ALIGN, TimestampPolicy.POINT_AT_END]
     if not module.is_time_sensitive:  # one that sees its window has no result before the window's end is known
-        stamps.append(TimestampPolicy.TIME_BOUND)
-    stamp = random.choice(stamps)
+        policies.append(TimestampPolicy.TIME_BOUND)
+    timestamps = random.choice(policies)
     windows = [window for window in WINDOWS if not module.needs.lacks(window, Axis.TICKS)]
-    query = WindowedQuery(random.choice(windows), [Computation(module)], clip, stamp)
+    query = WindowedQuery(random.choice(windows), [Computation(module)], clip, timestamps)
+
     early = EarlyEmission(every_count(2), Refinement.RETRACT)
     emit = random.choice((*EmitPolicy, EmitPolicy.FINAL, EmitPolicy.FINAL, early))
-    if stamp is TimestampPolicy.TIME_BOUND:
+    if timestamps is TimestampPolicy.TIME_BOUND:
         emit = EmitPolicy.EAGER  # nothing else is accepted
     elif emit is EmitPolicy.EAGER and module.contract is OutputContract.TIME_BOUND:
         emit = EmitPolicy.SPECULATIVE  # what a module promises by its contract cuts off results: scenarios draw those
@@ -112,16 +114,28 @@ CHOSEN: Mapping[str, Mapping[str, Any]] = {"stats.exponentially_weighted_average
 
 def make(cls: type[Module]) -> Module:
     """Return a module with the parameters that it needs."""
-    parameters = signature(cls).parameters.values()
-    needed = [part.name for part in parameters if part.default is part.empty and part.kind is not part.VAR_POSITIONAL]
-    unknown = [name for name in needed if name not in NEEDED]
-    assert not unknown, f"{cls.name} needs {unknown}: say in NEEDED what to give"
-    return cls(**{name: NEEDED[name] for name in needed}, **CHOSEN.get(cls.name, {}))
+    needed_names: list[str] = []
+    for parameter in signature(cls).parameters.values():
+        if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL:
+            needed_names.append(parameter.name)
+    unknown_names = [name for name in needed_names if name not in NEEDED]
+    assert not unknown_names, f"{cls.name} needs {unknown_names}: say in NEEDED what to give"
+    needed = {name: NEEDED[name] for name in needed_names}
+    return cls(**needed, **CHOSEN.get(cls.name, {}))
 
 
 def _stream(random: Random, reads: Field, *, is_revised: bool) -> Script:
-    """Return a closed stream of what a module reads; half of them of points without revisions."""
-    stand_in = random.choice((_integer, _float, *([] if _wants_numbers(reads) else [_text])))
+    """Return a closed stream of what a module reads, with revisions in half of the cases.
+
+    Args:
+        random: Generator of random numbers.
+        reads: What the module reads. A type that the query binds is that of numbers, or of text if it may be.
+        is_revised: True if there may be revisions.
+    """
+    stand_ins: list[Callable[[Random], Any]] = [_integer, _float]
+    if not _wants_numbers(reads):
+        stand_ins.append(_text)
+    stand_in = random.choice(stand_ins)
     stream = random_stream(
         random.randrange(10**9),
         keys=("a", "b", None),
@@ -134,8 +148,10 @@ def _stream(random: Random, reads: Field, *, is_revised: bool) -> Script:
     steps = until_closed(stream).steps
     if is_revised and random.random() < 0.5:
         return Script(steps)
-    insertions = [s for s in steps if not isinstance(s, KeyedChange) or isinstance(s.change, Insertion)]
-    return Script(tuple(insertions))
+    without_revisions = [
+        step for step in steps if not isinstance(step, KeyedChange) or isinstance(step.change, Insertion)
+    ]
+    return Script(tuple(without_revisions))
 
 
 def _wants_numbers(reads: Field) -> bool:
@@ -146,21 +162,22 @@ def _wants_numbers(reads: Field) -> bool:
     return any(map(_wants_numbers, reads.type.parts))
 
 
-def _value(of: Field, random: Random, stand_in: Any) -> Any:
-    if of.is_nullable and random.random() < 0.15:
+def _value(field: Field, random: Random, stand_in: Any) -> Any:
+    """Draw a value of a field, now and then null; `stand_in` draws those of types that the query binds."""
+    if field.is_nullable and random.random() < 0.15:
         return None
-    return _of_type(of.type, random, stand_in)
+    return _of_type(field.type, random, stand_in)
 
 
-def _of_type(of: DataType, random: Random, stand_in: Any) -> Any:
-    if isinstance(of, Struct):
-        return of.make(**{part.name: _value(part, random, stand_in) for part in of.fields})
-    if isinstance(of, OneOf):
-        return _value(random.choice(of.inputs), random, stand_in)
-    if isinstance(of, ListOf):
-        return [_value(of.element, random, stand_in) for _ in range(random.randrange(4))]
-    if isinstance(of, Scalar):
-        return _SCALARS[of.kind](random)
+def _of_type(data_type: DataType, random: Random, stand_in: Any) -> Any:
+    if isinstance(data_type, Struct):
+        return data_type.make(**{part.name: _value(part, random, stand_in) for part in data_type.fields})
+    if isinstance(data_type, OneOf):
+        return _value(random.choice(data_type.inputs), random, stand_in)
+    if isinstance(data_type, ListOf):
+        return [_value(data_type.element, random, stand_in) for _ in range(random.randrange(4))]
+    if isinstance(data_type, Scalar):
+        return _SCALARS[data_type.kind](random)
     return stand_in(random)
 
 

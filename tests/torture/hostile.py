@@ -42,6 +42,8 @@ class Wordless(Exception):
 
 
 def raising(error: Callable[[], BaseException]) -> Method:
+    """Return a method that raises what a function makes."""
+
     def method(*_: Any) -> Any:
         raise error()
 
@@ -49,6 +51,7 @@ def raising(error: Callable[[], BaseException]) -> Method:
 
 
 def forever(*_: Any) -> Any:
+    """Call itself, until Python raises RecursionError."""
     return forever(*_)
 
 
@@ -61,6 +64,7 @@ def nested(*_: Any) -> Any:
 
 
 def own_tail(*_: Any) -> Any:
+    """A state that is a list of itself."""
     state: list[Any] = []
     state.append(state)
     return state
@@ -92,7 +96,10 @@ STATES: Final[Mapping[str, Method]] = {
 
 
 def hostile(seed: int, folder: Path) -> Figures:
-    """Put a fault into a method of a module: it is named, with its key, and the state stays as it was."""
+    """Put a fault into a method of a module: it is named, with its key, and the state stays as it was.
+
+    Only a fault of the state may show nowhere, where no state is kept.
+    """
     random = Random(seed)
     method = random.choice(("create_state", "add_events", "compute_result"))
     faults = {**METHODS, **STATES} if method == "add_events" else METHODS
@@ -101,7 +108,7 @@ def hostile(seed: int, folder: Path) -> Figures:
     window = random.choice(list(WINDOWS))
     emit = random.choice(list(EmitPolicy))
     feed = Feed(query(WINDOWS[window], module, emit=emit), "general")
-    rows = [row(number, number, number + 20, number, "key") for number in range(5)]
+    rows = [row(number, start=number, end=number + 20, value=number, key="key") for number in range(5)]
     for batch_rows, watermark in ((rows[:3], 2), (rows[3:], 30), ([], INFINITY)):
         cells_before = dict(feed.cells.cells)
         error = _error_of(lambda: feed.batch(*batch_rows, watermark=watermark))  # noqa: B023  # it is called at once
@@ -119,6 +126,7 @@ def hostile(seed: int, folder: Path) -> Figures:
 
 
 def _error_of(call: Callable[[], object]) -> BaseException | None:
+    """Return what a call raises, whatever it is; None if it raises nothing."""
     try:
         call()
     except BaseException as error:  # a module's KeyboardInterrupt too

@@ -40,14 +40,18 @@ def kills(seed: int, folder: Path) -> Figures:
     stream = write_batches(folder / "stream", tables(script))
     killed = folder / "killed"
     undisturbed = folder / "undisturbed"
+
     figures: Counter[str] = Counter()
     for _ in range(random.randint(1, 2)):
-        figures[_disturb(_start(stream, killed, which, folder), killed, random)] += 1
-    last = _start(stream, killed, which, folder)
+        process = _start(stream, killed, which, folder)
+        outcome = _disturb(process, killed, random)
+        figures[outcome] += 1
+    last_process = _start(stream, killed, which, folder)
     try:
-        assert last.wait(_PATIENCE) == 0, f"it does not go on:\n{(folder / 'log').read_text()[-4000:]}"
+        assert last_process.wait(_PATIENCE) == 0, f"it does not go on:\n{(folder / 'log').read_text()[-4000:]}"
     finally:
-        _kill_all(last)
+        _kill_all(last_process)
+
     story.run(session(), stream, undisturbed, which)
     sinks = sinks_of(killed)
     expected = sinks_of(undisturbed)
@@ -66,11 +70,13 @@ def make_stream(seed: int, cuts: int = BATCHES) -> Script:
 
 
 def sinks_of(folder: Path) -> Mapping[str, Counter[str]]:
-    """Return the rows of each sink."""
+    """Return the rows of each sink as text; of the progress of micro-batches the sums."""
     sinks: dict[str, Counter[str]] = {}
     for name in ("results", "late", "rejected", "progress"):
         rows = _table(folder / name) if name == "results" else _rows(folder / name)
-        sinks[name] = Counter(repr(_lasting(row)) for row in (_whole(rows) if name == "progress" else rows))
+        if name == "progress":
+            rows = _whole(rows)
+        sinks[name] = Counter(repr(_lasting(row)) for row in rows)
     return sinks
 
 
@@ -98,6 +104,7 @@ def _table(folder: Path) -> list[dict[str, Any]]:
 
 
 def _rows(folder: Path) -> list[dict[str, Any]]:
+    """Return the rows of all Parquet files in a folder, but those that are hidden."""
     files = sorted(file.relative_to(folder) for file in folder.rglob("*.parquet"))
     rows: list[dict[str, Any]] = []
     for file in files:
@@ -125,16 +132,21 @@ def differences(rows_by_sink: Mapping[str, Counter[str]], expected: Mapping[str,
     return "\n".join(lines)
 
 
-def _start(stream: Path, folder: Path, which: str, place: Path) -> subprocess.Popen[bytes]:
+def _start(stream: Path, folder: Path, which: str, log_folder: Path) -> subprocess.Popen[bytes]:
+    """Start a process that runs a story over a stream, into the sinks of a folder."""
     folder.mkdir(exist_ok=True)
     environment = quick_jvm.environment() | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     command = [sys.executable, "-m", "tests.torture.story", str(stream), str(folder), which]
-    with (place / "log").open("ab") as log:
+    with (log_folder / "log").open("ab") as log:
         return subprocess.Popen(command, env=environment, stdout=log, stderr=log)
 
 
 def _disturb(process: subprocess.Popen[bytes], folder: Path, random: Random) -> str:
-    """Wait for some micro-batch and a moment, kill something, and wait until the driver has ended."""
+    """Wait for some micro-batch and a moment, kill something, and wait until the driver has ended.
+
+    Returns:
+        What was killed, as the table of figures has it.
+    """
     try:
         commits = folder / "checkpoint" / "commits"
         awaited_commits = _commits(commits) + random.randint(0, 3)
@@ -153,6 +165,7 @@ def _disturb(process: subprocess.Popen[bytes], folder: Path, random: Random) -> 
 
 
 def _commits(folder: Path) -> int:
+    """Return how many micro-batches Spark has committed; each is a file whose name is its number."""
     return sum(name.isdigit() for name in os.listdir(folder)) if folder.is_dir() else 0
 
 

@@ -25,9 +25,16 @@ from tests.torture.evaluators import WINDOWS, make, stream_for
 from tests.torture.kind import Figures
 
 Held: TypeAlias = Mapping[str, bytes]
+"""The cells of a bucket, by name."""
+
 OWN: Final = Origin("one query", 1)
+"""The query and the bucket that are tested."""
+
 ELSEWHERE: Final = (Origin("one query", 2), Origin("another query", 1))
+"""Another bucket, and another query."""
+
 DAMAGES: Final = 12
+"""The number of damages that are tried in a trial."""
 
 
 class _Run:
@@ -74,9 +81,11 @@ def misplaced(seed: int, folder: Path) -> Figures:
     tested = _query(random)
     evaluator = random.choice(tested.evaluators)
     numbered = list(enumerate(tested.batches))
+
+    # The states and the output before each micro-batch and at the end, of an undamaged run.
     states: list[Held] = [{}]
     emitted = [list[Any]()]
-    states_elsewhere: list[list[Held]] = []
+    states_elsewhere: list[list[Held]] = []  # after each micro-batch
     run = _Run(tested, evaluator, OWN)
     runs_elsewhere = [_Run(tested, evaluator, origin) for origin in ELSEWHERE]
     for number, batch in numbered:
@@ -138,7 +147,7 @@ def _damaged(random: Random, history: Sequence[Held], elsewhere: Sequence[Held],
     """
     state = dict(history[-1])
     older = random.choice(history[:-1])
-    name = random.choice(sorted(state))
+    cell = random.choice(sorted(state))
     kind = random.choice(("older state", "another's state", "a cell", "a cell is gone", "a byte", "two batches"))
     if kind == "older state":
         return kind, older
@@ -146,32 +155,34 @@ def _damaged(random: Random, history: Sequence[Held], elsewhere: Sequence[Held],
         return kind, random.choice(elsewhere)
     if kind == "a cell":
         source = random.choice((older, *elsewhere, attempt))
-        name = random.choice(sorted(source) or [METADATA])
-        if name in source:
-            state[name] = source[name]
+        other_cell = random.choice(sorted(source) or [METADATA])
+        if other_cell in source:
+            state[other_cell] = source[other_cell]
         return f"{kind} of another time or place", state
     if kind == "a cell is gone":
-        del state[name]
+        del state[cell]
         return kind, state
     if kind == "a byte":
-        state[name], _ = damaged_bytes(state[name], random)
+        state[cell], _ = damaged_bytes(state[cell], random)
         return "damaged bytes", state
-    # The writes of one micro-batch are lost, or those of an older one come last.
+
+    # The writes of an older micro-batch come last, or those of the last ones are lost.
     number = random.randrange(1, len(history))
-    before = history[number - 1]
-    written_cells = {cell: data for cell, data in history[number].items() if before.get(cell) != data}
-    is_older = number < len(history) - 1
-    return "an older changelog comes last", state | written_cells if is_older else older
+    previous_state = history[number - 1]
+    written_cells = {name: data for name, data in history[number].items() if previous_state.get(name) != data}
+    is_last = number == len(history) - 1
+    return "an older changelog comes last", older if is_last else state | written_cells
 
 
 def _query(random: Random) -> QueryUnderTest:
     """Return a query of an installed module over a random stream, with windows of any kind."""
     plugins, _ = installed().plugins()
-    offered: dict[str, Any] = {}
+    module_classes: dict[str, Any] = {}
     for plugin in plugins:
-        offered |= plugin.modules
+        module_classes |= plugin.modules
     while True:
-        module = make(offered[random.choice(sorted(offered))])
+        name = random.choice(sorted(module_classes))
+        module = make(module_classes[name])
         script = stream_for(random, module)
         emit: EmitPolicy = random.choice(list(EmitPolicy))
         try:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tests.torture.kind import Kind
 from tests.torture.tally import Fault, Tally
@@ -24,18 +24,34 @@ _NEXT_SEED: Final = 1_000_000_007
 """What a lane's seed grows by when its process starts again, so that no trial is run twice."""
 
 
+class _Trial(NamedTuple):
+    """A trial that has begun: its kind and its seed."""
+
+    kind: Kind
+    seed: int
+
+
 @dataclass
 class _LaneProcess:
-    """A lane's process, with what it does now."""
+    """A lane's process.
+
+    Attributes:
+        kinds: Kinds of trials that it runs.
+        seed: Seed of its first trial.
+        process: The process.
+        trial: The trial that it runs now; None between two.
+        began: When it began that.
+    """
 
     kinds: Sequence[Kind]
     seed: int
     process: subprocess.Popen[str]
-    doing: tuple[Kind, int] | None = None
-    since: float = field(default_factory=time.monotonic)
+    trial: _Trial | None = None
+    began: float = field(default_factory=time.monotonic)
 
     def is_hung(self) -> bool:
-        return self.doing is not None and time.monotonic() - self.since > self.doing[0].seconds
+        """True if the trial takes longer than its kind may."""
+        return self.trial is not None and time.monotonic() - self.began > self.trial.kind.seconds
 
 
 class Torture:
@@ -45,7 +61,7 @@ class Torture:
         tally: Figures so far.
     """
 
-    def __init__(self, place: str, kinds: Sequence[Kind], seed: int, log: Path, tell: Callable[[str], None]) -> None:
+    def __init__(self, place: str, kinds: Sequence[Kind], seed: int, log: Path, report: Callable[[str], None]) -> None:
         """Prepare.
 
         Args:
@@ -53,14 +69,14 @@ class Torture:
             kinds: Kinds of the list that are run.
             seed: Seed of the first trials.
             log: File for the output of trials.
-            tell: Function that reports a line.
+            report: Function that reports a line.
         """
         self.tally = Tally()
         self._place = place
         self._kinds = {kind.name: kind for kind in kinds}
         self._seed = seed
         self._log = log
-        self._tell = tell
+        self._report = report
         self._until = 0.0
         self._reports: queue.Queue[tuple[_LaneProcess, str | None]] = queue.Queue()
         self._lanes: list[_LaneProcess] = []
@@ -79,12 +95,13 @@ class Torture:
             while self._lanes:
                 self._listen()
                 for lane in [lane for lane in self._lanes if lane.is_hung()]:
-                    self._end(lane, f"it hung for {lane.doing[0].seconds} seconds" if lane.doing else "it hung")
+                    assert lane.trial is not None
+                    self._end(lane, f"it hung for {lane.trial.kind.seconds} seconds")
                 if time.monotonic() - last_report > 60:
                     last_report = time.monotonic()
                     minutes_left = max(0, self._until - last_report) / 60
                     trials = sum(self.tally.trials.values())
-                    self._tell(f"{minutes_left:.0f} minutes left, {trials:,} trials")
+                    self._report(f"{minutes_left:.0f} minutes left, {trials:,} trials")
         finally:
             for lane in self._lanes:
                 _kill(lane.process)
@@ -124,7 +141,7 @@ class Torture:
             return
         if line is not None:
             self._record(lane, json.loads(line))
-        elif lane.doing is not None or lane.process.wait() != 0:
+        elif lane.trial is not None or lane.process.wait() != 0:
             self._end(lane, f"its process ended with {lane.process.wait()}")
         else:
             self._lanes.remove(lane)
@@ -134,10 +151,10 @@ class Torture:
         name = report["kind"]
         seed = report["seed"]
         if report["event"] == "begins":
-            lane.doing = (self._kinds[name], seed)
-            lane.since = time.monotonic()
+            lane.trial = _Trial(self._kinds[name], seed)
+            lane.began = time.monotonic()
             return
-        lane.doing = None
+        lane.trial = None
         self.tally.trials[name] += 1
         self.tally.seconds[name] = self.tally.seconds.get(name, 0.0) + report["seconds"]
         if report["event"] == "failed":
@@ -149,17 +166,18 @@ class Torture:
         """Record the trial of a lane that hung or died as failed, and start the lane again."""
         _kill(lane.process)
         self._lanes.remove(lane)
-        kind, seed = lane.doing or (lane.kinds[0], lane.seed)
-        self.tally.trials[kind.name] += 1
-        self._fault(Fault(kind.name, seed, why))
+        failed_trial = lane.trial or _Trial(lane.kinds[0], lane.seed)
+        self.tally.trials[failed_trial.kind.name] += 1
+        self._fault(Fault(failed_trial.kind.name, failed_trial.seed, why))
         untried = [kind for kind in lane.kinds if not self.tally.trials[kind.name]]
         remaining_kinds = lane.kinds if time.monotonic() < self._until else untried
-        if remaining_kinds and lane.doing is not None:
-            self._start(remaining_kinds, seed + _NEXT_SEED)
+        if remaining_kinds and lane.trial is not None:  # a process that dies before its first trial would do so again
+            self._start(remaining_kinds, failed_trial.seed + _NEXT_SEED)
 
     def _fault(self, fault: Fault) -> None:
+        """Record a fault, and report the last line of its error."""
         self.tally.faults.append(fault)
-        self._tell(f"{fault.kind}, seed {fault.seed}: {fault.error.strip().splitlines()[-1]}")
+        self._report(f"{fault.kind}, seed {fault.seed}: {fault.error.strip().splitlines()[-1]}")
 
 
 def _kill(process: subprocess.Popen[str]) -> None:

@@ -31,7 +31,7 @@ def query_of(rows: DataFrame, story: str) -> Query:
         return points.apply(module("patterns.silence", after=5))
     if story == "join":
         return points.extend(4).join(
-            points.extend(7), left_columns={"one": "payload"}, right_columns={"other": "payload"}
+            points.extend(7), left_columns={"left": "payload"}, right_columns={"right": "payload"}
         )
     if story == "chain":
         sums = points.window(tumbling(5)).aggregate(s=module("stats.sum", "payload")).as_events(key="key", buckets=2)
@@ -43,15 +43,15 @@ def query_of(rows: DataFrame, story: str) -> Query:
 
 
 def run(spark: SparkSession, stream: Path, folder: Path, story: str) -> None:
-    """Run what is left of the stream into the sinks of a folder."""
+    """Run what is left of the stream into the sinks of a folder, until the stream has no more files."""
     rows = read_stream(spark, stream)
     if story == "one pass":
-        of_one = query_of(rows, "columnar")
-        of_other = query_of(rows, "rows")
-        places = {"columnar": folder / "results", "rows": folder / "late"}
-        started = one_pass(columnar=of_one, rows=of_other).write(
+        # The results of the second query go where other stories have their late rows.
+        result_folders = {"columnar": folder / "results", "rows": folder / "late"}
+        both_queries = one_pass(columnar=query_of(rows, "columnar"), rows=query_of(rows, "rows"))
+        started = both_queries.write(
             checkpoint=folder / "checkpoint",
-            results=places,
+            results=result_folders,
             metrics={"rows": folder / "progress"},
             available_now=True,
         )

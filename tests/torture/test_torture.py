@@ -37,8 +37,10 @@ def test_names_of_kinds_are_unique() -> None:
 
 
 def test_a_lane_gives_each_kind_its_share_and_reports_the_end_of_each_trial() -> None:
+    """Of the two kinds, one always ends well, and the other fails with every seed that is a multiple of three."""
     output = io.StringIO()
-    run_lane([kind for kind in bad_kinds.KINDS if kind.lane is Lane.PYTHON], 3, 0.2, output)
+    kinds = [kind for kind in bad_kinds.KINDS if kind.lane is Lane.PYTHON]
+    run_lane(kinds, seed=3, seconds=0.2, reports=output)
     reports = [json.loads(line) for line in output.getvalue().splitlines()]
     begun = [report for report in reports if report["event"] == "begins"]
     ended = [report for report in reports if report["event"] != "begins"]
@@ -54,16 +56,20 @@ def test_a_run_with_faults_shows_them_with_the_command_to_see_them_again(capsys:
     assert main(["--minutes", "0.001", "--seed", "3", "--kinds", BAD]) == 1
     output = capsys.readouterr().out
     assert output.startswith("seed 3, 0.001 minutes, 4 kinds")
-    rows = {line.split("  ")[0]: line.split() for line in output.splitlines()}
-    assert rows["fine"][3] == "0"
-    assert rows["fine"][-1] == "sheep"
-    assert int(rows["dies"][1]) == int(rows["dies"][3]) > 0
-    assert int(rows["hangs"][1]) == int(rows["hangs"][3]) > 0
+
+    # kind, trials, seconds, faults, what they went through
+    columns_by_kind = {line.split("  ")[0]: line.split() for line in output.splitlines()}
+    _, _, _, faults, *went_through = columns_by_kind["fine"]
+    assert faults == "0"
+    assert went_through[-1] == "sheep"
+    for kind in ("dies", "hangs"):
+        _, trials, _, faults, *_ = columns_by_kind[kind]
+        assert int(trials) == int(faults) > 0
     assert "its process ended with 7" in output
     assert "it hung for 0 seconds" in output
-    assert re.search(
-        r"again: make torture MINUTES=0 KIND=(dies|hangs|differs) SEED=\d+", output
-    )  # of many faults, some
+
+    # Of many faults, some are shown.
+    assert re.search(r"again: make torture MINUTES=0 KIND=(dies|hangs|differs) SEED=\d+", output)
 
 
 def test_a_run_without_faults_ends_with_zero(capsys: pytest.CaptureFixture[str]) -> None:
