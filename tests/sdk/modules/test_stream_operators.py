@@ -118,6 +118,7 @@ def test_a_length_in_the_place_of_a_time_to_be_woken_at_is_an_error(answer: obje
     assert key == "  key: 'pump'"
 
 
+# the time that `next_time` returns, that of the event for which it is called, and the axis
 @pytest.mark.parametrize(
     ("answer", "time", "axis"),
     [

@@ -314,7 +314,9 @@ def test_the_state_has_the_rows_of_each_partition_and_without_partitions_there_i
 
 
 def test_a_row_without_the_attribute_evicts_nothing_and_leaves_with_the_row_before_it() -> None:
-    """The document has no nulls. Rows before the first one with the attribute leave with that one.
+    """The document has no nulls. Rows leave when the attribute has grown by more than 4, here with rows 6 and 7.
+
+    Rows before the first one with the attribute leave with that one.
 
     row          1  2    3  4     5  6   7
     value     null  1  nan  5  null  9  20
