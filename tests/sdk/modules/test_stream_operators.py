@@ -84,6 +84,7 @@ REMINDERS: dict[str, tuple[list[tuple[int, int]], dict[str, int], list[tuple[int
 
 @pytest.mark.parametrize("case", REMINDERS)
 def test_each_time_that_is_asked_for_is_answered_once(case: str) -> None:
+    """The payload of a point is the time at which a reminder is due."""
     points, limits, expected = REMINDERS[case]
     events = [Event.point(time, due) for time, due in points]
     output = evaluate(WindowedQuery.unwindowed(Reminders()), events, **limits)
