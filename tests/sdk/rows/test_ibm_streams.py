@@ -207,12 +207,14 @@ STATEMENTS: Final = dict(entries(TRACES))
 
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_windows_do_what_the_document_says(statement: str) -> None:
+    """Such as `batch(2); at(1, 2, 3)`, with the trace `insert 1, insert 2, flush 1,2, insert 3` in the line below."""
     windows_and_steps, *trace_lines = STATEMENTS[statement].splitlines()
     windows_text, steps_text = windows_and_steps.split("; ")
     windows: RowWindows = eval(windows_text)
     steps: list[Row | int] = eval(steps_text)
 
-    assert trace_of(windows, steps).split() == " ".join(trace_lines).split()
+    expected_words = " ".join(trace_lines).split()  # a trace is broken into lines anywhere
+    assert trace_of(windows, steps).split() == expected_words
 
 
 def trace_of(windows: RowWindows, steps: list[Row | int]) -> str:
