@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -65,7 +65,7 @@ def test_an_unknown_unit_is_answered_with_the_closest_and_with_all(duration: str
         f"{suggestion}  {UNITS}"
     )
     if meant is not None:
-        assert ticks(meant)
+        assert ticks(meant), "the suggestion can be read"
 
 
 @given(st.integers(-(2**62), 2**62))
@@ -209,19 +209,21 @@ def test_events_are_values() -> None:
 # Changes, and the canonical history table that they fold to: from the id and the start of an event to the event.
 
 
+def table_of(*changes: Change[str]) -> Mapping[tuple[Hashable, int], Event[str]]:
+    return fold(changes)
+
+
 #          1    5    10
 # E0       [---------------->   inserted
 # E0       [--------)           ended at 10
 # E0       [---)                ended at 5
 # E1          [----)            inserted
 def test_table_2_of_the_paper_folds_to_table_1() -> None:
-    table = fold(
-        [
-            Insertion("E0", Event(1, INFINITY, "P1")),
-            Revision("E0", Event(1, INFINITY, "P1"), new_end=10),
-            Revision("E0", Event(1, 10, "P1"), new_end=5),
-            Insertion("E1", Event(4, 9, "P2")),
-        ]
+    table = table_of(
+        Insertion("E0", Event(1, INFINITY, "P1")),
+        Revision("E0", Event(1, INFINITY, "P1"), new_end=10),
+        Revision("E0", Event(1, 10, "P1"), new_end=5),
+        Insertion("E1", Event(4, 9, "P2")),
     )
     assert table == {("E0", 1): Event(1, 5, "P1"), ("E1", 4): Event(4, 9, "P2")}
 
@@ -230,18 +232,18 @@ EVENT = Event(4, 9, "P1")
 
 
 def test_punctuation_does_not_change_the_table() -> None:
-    assert fold([Insertion("E0", EVENT), Punctuation(9), Punctuation(INFINITY)]) == {("E0", 4): EVENT}
+    assert table_of(Insertion("E0", EVENT), Punctuation(9), Punctuation(INFINITY)) == {("E0", 4): EVENT}
 
 
 def test_a_new_end_equal_to_the_start_deletes_the_event() -> None:
     assert retraction("E0", EVENT) == Revision("E0", EVENT, new_end=4)
     assert retraction("E0", EVENT).is_retraction
-    assert fold([Insertion("E0", EVENT), retraction("E0", EVENT)]) == {}
+    assert table_of(Insertion("E0", EVENT), retraction("E0", EVENT)) == {}
 
 
 def test_a_deleted_event_may_be_inserted_anew() -> None:
     another_event = Event(5, 6, "P2")
-    table = fold([Insertion("E0", EVENT), retraction("E0", EVENT), Insertion("E0", another_event)])
+    table = table_of(Insertion("E0", EVENT), retraction("E0", EVENT), Insertion("E0", another_event))
     assert table == {("E0", 5): another_event}
 
 
@@ -270,18 +272,18 @@ def test_the_sync_time_of_a_change_is_the_first_tick_at_which_it_alters_the_axis
 
 def test_an_event_with_the_id_and_the_start_of_one_that_is_alive_cannot_be_inserted() -> None:
     with pytest.raises(StreamError, match="event 1 is inserted twice"):
-        fold([Insertion(1, EVENT), Insertion(1, Event(4, 7, "P1"))])
+        table_of(Insertion(1, EVENT), Insertion(1, Event(4, 7, "P1")))
 
 
 def test_events_of_one_id_that_start_at_different_ticks_are_two() -> None:
     second = Event(5, 9, "P2")
-    table = fold([Insertion(1, EVENT), Insertion(1, second), Revision(1, second, new_end=7)])
+    table = table_of(Insertion(1, EVENT), Insertion(1, second), Revision(1, second, new_end=7))
     assert table == {(1, 4): EVENT, (1, 5): Event(5, 7, "P2")}
 
 
 def test_a_revision_of_an_event_that_is_not_in_the_table_is_refused() -> None:
     revision = Revision(1, Event(4, 8, "P1"), new_end=6)
     with pytest.raises(StreamError, match="the table has None"):
-        fold([revision])
+        table_of(revision)
     with pytest.raises(StreamError, match=r"a revision of event 1 expects .*end=8.*, the table has .*end=9"):
-        fold([Insertion(1, EVENT), revision])
+        table_of(Insertion(1, EVENT), revision)

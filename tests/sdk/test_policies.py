@@ -260,7 +260,13 @@ def test_a_timer_sleeps_until_a_member_comes_and_then_until_its_time() -> None:
     trigger = after(60)
     state = trigger.create_state(WINDOW)
     assert trigger.next_clock(state, WINDOW) == INFINITY
-    state, _ = trigger.step(state, WINDOW, TriggerView(arrivals=1))  # the clock of a view is `EARLIEST` by default
+    state, _ = trigger.step(state, WINDOW, TriggerView(clock=100, arrivals=1))
+    assert trigger.next_clock(state, WINDOW) == 160
+
+
+def test_a_timer_of_a_stream_without_a_clock_has_a_time_that_any_clock_has_passed() -> None:
+    trigger = after(60)
+    state, _ = trigger.step(trigger.create_state(WINDOW), WINDOW, TriggerView(arrivals=1))
     assert EARLIEST < trigger.next_clock(state, WINDOW) < 0
 
 

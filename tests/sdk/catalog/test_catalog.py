@@ -220,6 +220,7 @@ SOURCES = {
 def test_a_name_that_nobody_offers_is_answered_with_the_closest_one_without_importing_other_plugins(
     installation: Installation, lookup: str, answer: str
 ) -> None:
+    """By `loaded stats, tides: stats` two plugins are installed and imported, and the module `stats` is asked for."""
     plugin_names, _, unknown_name = lookup.removeprefix("loaded ").partition(": ")
     plugins = plugin_names.split(", ")
     for plugin_name in plugins:

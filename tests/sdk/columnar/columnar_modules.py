@@ -107,7 +107,7 @@ def distinct_count(self: object, components: Arrays) -> Any:
     words: Ragged = components["words"]
     first_places = words.offsets[:-1]
     is_new = np.r_[True, words.values[1:] != words.values[:-1]].astype("int64")
-    is_new[first_places] = 1
+    is_new[first_places] = 1  # whatever the last word of the window before it is
     return np.add.reduceat(is_new, first_places)
 
 

@@ -289,6 +289,12 @@ def test_payloads_without_nulls_are_masked_arrays_all_the_same_where_nulls_are_n
     assert not isinstance(arrays(int, [1]), np.ma.MaskedArray)
 
 
+def columns_of(record_arrays: object) -> list[Any]:
+    """Return the arrays of records, in the order of their fields."""
+    assert isinstance(record_arrays, dict)
+    return list(record_arrays.values())
+
+
 POINTS_AS_RECORDS = pytest.mark.parametrize(
     ("annotation", "payloads"),
     [
@@ -302,9 +308,8 @@ POINTS_AS_RECORDS = pytest.mark.parametrize(
 
 @POINTS_AS_RECORDS
 def test_a_record_with_a_null_field_is_left_out_as_a_null_is(annotation: Any, payloads: list[Any]) -> None:
-    columns, count = payload_arrays(describe(annotation), payloads, skips_nulls=True)
-    assert isinstance(columns, dict)
-    x, y = columns.values()
+    record_arrays, count = payload_arrays(describe(annotation), payloads, skips_nulls=True)
+    x, y = columns_of(record_arrays)
     assert x.tolist() == [1.0]
     assert y.tolist() == [2.0]
     assert count == 1
@@ -314,9 +319,8 @@ def test_a_record_with_a_null_field_is_left_out_as_a_null_is(annotation: Any, pa
 def test_the_null_field_of_a_record_is_masked_and_so_are_all_fields_of_a_null(
     annotation: Any, payloads: list[Any]
 ) -> None:
-    columns, count = payload_arrays(describe(annotation), payloads, skips_nulls=False)
-    assert isinstance(columns, dict)
-    x, y = columns.values()
+    record_arrays, count = payload_arrays(describe(annotation), payloads, skips_nulls=False)
+    x, y = columns_of(record_arrays)
     assert x.mask.tolist() == [False, True, False]
     assert y.mask.tolist() == [False, True, True]
     assert count == 3

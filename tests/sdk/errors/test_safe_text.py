@@ -69,7 +69,7 @@ def test_a_long_message_loses_its_middle() -> None:
     ],
     ids=["plain", "raising", "huge", "in a list"],
 )
-def test_the_safe_text_of_any_value_is_short(value: Any, expected: str) -> None:
+def test_the_safe_text_of_any_value_is_short_and_nothing_is_raised(value: Any, expected: str) -> None:
     assert safe_repr(value) == expected
 
 

@@ -48,10 +48,10 @@ def test_the_typed_call_of_each_module_takes_columns_by_place_and_parameters_by_
 ) -> None:
     _, _, name = cls.name.rpartition(".")
     columns, *parameters = inspect.signature(getattr(package, name)).parameters.values()
-    assert columns.kind is not columns.POSITIONAL_OR_KEYWORD
+    assert columns.kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
     assert [parameter.name for parameter in parameters] == list(inspect.signature(cls).parameters)
     for parameter in parameters:
-        assert parameter.kind is not parameter.POSITIONAL_OR_KEYWORD
+        assert parameter.kind is inspect.Parameter.KEYWORD_ONLY
 
 
 def test_a_typed_call_equals_the_call_by_name() -> None:

@@ -94,6 +94,7 @@ def extremes(km: NDArray[np.float64]) -> Extremes:
 def test_a_function_is_given_an_array_or_a_list_and_returns_plain_values(
     function: Callable[..., Any], payloads: Sequence[Any], parameters: Mapping[str, Any], expected: object
 ) -> None:
+    """Functions of this file check what they are given; others take either."""
     value = value_of(function, payloads, **parameters)
     if isinstance(expected, float):
         assert value == pytest.approx(expected)

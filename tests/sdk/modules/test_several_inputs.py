@@ -195,7 +195,7 @@ def test_the_laws_of_inputs_apply_to_modules_with_several_but_that_of_a_trace_ne
 
 
 def test_a_law_refuses_payloads_of_no_input() -> None:
-    a_list_or_a_left = st.integers(0, 1).map(lambda number: Left(number) if number == 0 else [])
+    a_list_or_a_left: Any = st.integers(0, 1).map(lambda number: Left(number) if number == 0 else [])
     laws = type("TestStrange", (AggregateLaws,), {"module": Members(), "payloads": a_list_or_a_left})()
     with pytest.raises(LawError, match=r"is of no input of the module: left, right"):
         laws.test_inputs_interleave_in_any_way()

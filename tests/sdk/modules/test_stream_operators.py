@@ -84,6 +84,7 @@ REMINDERS: dict[str, tuple[list[tuple[int, int]], dict[str, int], list[tuple[int
 
 @pytest.mark.parametrize("case", REMINDERS)
 def test_each_time_that_is_asked_for_is_answered_once(case: str) -> None:
+    """The payload of a point is the time at which a reminder is due."""
     points, limits, expected = REMINDERS[case]
     events = [Event.point(time, due) for time, due in points]
     output = evaluate(WindowedQuery.unwindowed(Reminders()), events, **limits)
@@ -118,6 +119,7 @@ def test_a_length_in_the_place_of_a_time_to_be_woken_at_is_an_error(answer: obje
     assert key == "  key: 'pump'"
 
 
+# the time that `next_time` returns, that of the event for which it is called, and the axis
 @pytest.mark.parametrize(
     ("answer", "time", "axis"),
     [

@@ -80,7 +80,8 @@ def full(windows: LastRows, rows: Sequence[Row], tick: int) -> list[tuple[Hashab
     admitted = [row for row in read_rows if row.is_admitted]
     full_partitions: list[tuple[Hashable, int]] = []
     for partition in {row.partition for row in admitted}:
-        time = _first_full(windows, [row for row in admitted if row.partition == partition])
+        partition_rows = [row for row in admitted if row.partition == partition]
+        time = _first_full(windows, partition_rows)
         if time is not None and time <= tick:
             full_partitions.append((partition, time))
     return full_partitions

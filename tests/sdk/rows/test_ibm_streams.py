@@ -207,12 +207,14 @@ STATEMENTS: Final = dict(entries(TRACES))
 
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_windows_do_what_the_document_says(statement: str) -> None:
+    """Such as `batch(2); at(1, 2, 3)`, with the trace `insert 1, insert 2, flush 1,2, insert 3` in the line below."""
     windows_and_steps, *trace_lines = STATEMENTS[statement].splitlines()
     windows_text, steps_text = windows_and_steps.split("; ")
     windows: RowWindows = eval(windows_text)
     steps: list[Row | int] = eval(steps_text)
 
-    assert trace_of(windows, steps).split() == " ".join(trace_lines).split()
+    expected_words = " ".join(trace_lines).split()  # a trace is broken into lines anywhere
+    assert trace_of(windows, steps).split() == expected_words
 
 
 def trace_of(windows: RowWindows, steps: list[Row | int]) -> str:
@@ -314,7 +316,9 @@ def test_the_state_has_the_rows_of_each_partition_and_without_partitions_there_i
 
 
 def test_a_row_without_the_attribute_evicts_nothing_and_leaves_with_the_row_before_it() -> None:
-    """The document has no nulls. Rows before the first one with the attribute leave with that one.
+    """The document has no nulls. Rows leave when the attribute has grown by more than 4, here with rows 6 and 7.
+
+    Rows before the first one with the attribute leave with that one.
 
     row          1  2    3  4     5  6   7
     value     null  1  nan  5  null  9  20

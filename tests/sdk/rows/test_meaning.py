@@ -38,9 +38,9 @@ def test_windows_hold_what_their_definition_says(kind: type[PartitionedRows]) ->
 
 
 def test_windows_between_rows_hold_what_their_definition_says() -> None:
-    ended = 0
-    left_open = 0
-    broken_off = 0
+    ended = 0  # before the stream does
+    left_open = 0  # until the stream ends
+    broken_off = 0  # as they lasted as long as they may
     for windows, rows, random in random_windows(RowsBetween, are_defined=True):
         assert isinstance(windows, RowsBetween)
         tick = random_tick_after(rows, random)

@@ -57,7 +57,7 @@ def test_a_tumbling_window_calls_the_handler_of_the_flush_with_its_rows_and_that
     ]
 
 
-def test_a_marker_passes_by_the_window_after_its_flush_or_the_call_that_it_is_empty() -> None:
+def test_a_marker_flushes_the_window_or_finds_it_empty_and_passes_without_becoming_a_member() -> None:
     """IB-29."""
     calls = handler_calls(batch(marker("m")), Payload(1, m=True), Payload(2), Payload(3, m=True))
     assert calls == [

@@ -72,8 +72,8 @@ def run_script(windows: RowWindows, script: Script, previous_run: Run | None = N
 
 def test_another_version_goes_on_where_it_says_so_and_otherwise_says_what_does_not_fit() -> None:
     """The windows are of a class in this file, so no plugin knows them."""
-    rows_1_and_2 = Script().point(1, 1, 1).point(2, 2, 2).punctuate(5)
-    row_6 = Script().point(6, 6, 6).close()
+    rows_1_and_2 = Script().point("first", 1, 1).point("second", 2, 2).punctuate(5)
+    row_6 = Script().point("third", 6, 6).close()
 
     results, first_run = run_script(Smallest.named_by({"evicts": 2}), rows_1_and_2)
     assert results == [[1], [1, 2]]

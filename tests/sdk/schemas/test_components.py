@@ -161,15 +161,15 @@ def test_folding_merges_all_rows_once(size: int) -> None:
 
 
 def test_folding_calls_a_function_once_for_each_halving_of_the_rows() -> None:
-    pairs_of_calls = []
+    pair_counts = []
 
     def add(first: Any, second: Any) -> Any:
-        pairs_of_calls.append(len(first))
+        pair_counts.append(len(first))
         return first + second
 
     assert fold(Component.merged(add, 0, "int64"), range(1000)) == 499500
-    assert len(pairs_of_calls) == 10
-    assert sum(pairs_of_calls) == 999
+    assert len(pair_counts) == 10
+    assert sum(pair_counts) == 999
 
 
 @pytest.mark.parametrize(

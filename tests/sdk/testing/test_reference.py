@@ -317,30 +317,41 @@ def test_a_timestamp_policy_says_which_lifetime_output_gets(
     assert [(row.start, row.end, row.value) for row in output] == expected
 
 
+LIFETIMES_OF_RESULTS = {
+    TimestampPolicy.ALIGN: (0, 10),
+    TimestampPolicy.POINT_AT_END: (10, 11),
+    TimestampPolicy.TIME_BOUND: (3, 10),
+}
+
+
 @pytest.mark.parametrize("policy", [policy for policy in TimestampPolicy if not policy.is_set_by_module])
 def test_the_result_of_an_aggregate_gets_the_window_or_its_end_or_begins_with_its_first_event(
     policy: TimestampPolicy,
 ) -> None:
     query = WindowedQuery(tumbling(10), [Computation(Names())], timestamps=policy)
-    start, end = {TimestampPolicy.POINT_AT_END: (10, 11), TimestampPolicy.TIME_BOUND: (3, 10)}.get(policy, (0, 10))
+    start, end = LIFETIMES_OF_RESULTS[policy]
     assert evaluate(query, [Event.point(3, "a")]) == [OutputEvent(Window(0, 10), start, end, value=("a",))]
 
 
-#            0  3 4      10    16  20
-# a          [----)
-# b             [--------------)
-# window 1   [-----------)
-# window 2               [---------)
-EVENTS_TO_BOUND = [Event(0, 4, "a"), Event(3, 16, "b")]
-BY_TIME_BOUND = WindowedQuery(tumbling(10), [Computation(Lengths())], ClipPolicy.FULL, TimestampPolicy.TIME_BOUND)
+LENGTHS_BY_TIME_BOUND = WindowedQuery(
+    tumbling(10), [Computation(Lengths())], ClipPolicy.FULL, TimestampPolicy.TIME_BOUND
+)
 
 
 def test_a_time_bound_result_changes_where_more_becomes_known_of_events() -> None:
-    """As long as its end is not known, an event lasts as long as the window."""
-    rows = [(row.start, row.end, *row.value) for row in evaluate(BY_TIME_BOUND, EVENTS_TO_BOUND)]
+    """As long as the end of an event is not known, it lasts as long as the window.
+
+    time       0  3 4      10    16  20
+    a          [----)
+    b             [--------------)
+    windows    [-----------)
+                           [---------)
+    """
+    events = [Event(0, 4, "a"), Event(3, 16, "b")]
+    rows = [(row.start, row.end, *row.value) for row in evaluate(LENGTHS_BY_TIME_BOUND, events)]
     assert rows == [
-        (0, 3, (10,)),  # a
-        (3, 4, (7, 10)),  # b has started
+        (0, 3, (10,)),  # a, up to the end of the window
+        (3, 4, (7, 10)),  # b has started, 7 ticks before that end
         (4, 10, (4, 7)),  # a has ended
         (10, 16, (10,)),  # b, in the second window
         (16, 20, (6,)),  # b has ended
@@ -348,22 +359,21 @@ def test_a_time_bound_result_changes_where_more_becomes_known_of_events() -> Non
 
 
 def test_a_time_bound_result_uses_the_ends_of_events_at_once_where_ends_do_not_move() -> None:
-    query = replace(BY_TIME_BOUND, event_ends_move=False)
-    rows = [(row.start, row.end, *row.value) for row in evaluate(query, EVENTS_TO_BOUND)]
+    events = [Event(0, 4, "a"), Event(3, 16, "b")]
+    query = replace(LENGTHS_BY_TIME_BOUND, event_ends_move=False)
+    rows = [(row.start, row.end, *row.value) for row in evaluate(query, events)]
     assert rows == [
         (0, 3, (4,)),  # a
-        (3, 10, (4, 7)),  # b has started
+        (3, 10, (4, 7)),  # b has started, 7 ticks before the end of the window
         (10, 20, (6,)),  # b, in the second window
     ]
 
 
-@pytest.mark.parametrize(
-    "window", [tumbling(7), hopping(9, 4), snapshot(), count_by_start(2), count_by_end(2)], ids=str
-)
-def test_a_change_of_the_input_alters_no_time_bound_result_before_its_sync_time(window: WindowKind) -> None:
-    """SI-48."""
-    module = Names() if window == snapshot() else Lengths()
-    query = WindowedQuery(window, [Computation(module)], timestamps=TimestampPolicy.TIME_BOUND)
+@pytest.mark.parametrize("kind", [tumbling(7), hopping(9, 4), snapshot(), count_by_start(2), count_by_end(2)], ids=str)
+def test_a_change_of_the_input_alters_no_time_bound_result_before_its_sync_time(kind: WindowKind) -> None:
+    """SI-48: the results of events with the change and without it are the same before that tick."""
+    module = Names() if kind == snapshot() else Lengths()
+    query = WindowedQuery(kind, [Computation(module)], timestamps=TimestampPolicy.TIME_BOUND)
     changes_with_results_before = 0
     for seed in range(12):
         stream = random_stream(seed, keys=("k",), payload=lambda random: random.choice("abc"))

@@ -253,35 +253,33 @@ class BatchShape(NamedTuple):
     restart_before: bool = False
 
 
-ONE_EVENT = Script().point("a", 1)
-RESTARTED = Script().point("a", 1).punctuate(1).point("b", 2).punctuate(2).restart().point("c", 3)
-LATE = Script(allow_illegal=True).point("a", 1).punctuate(5).point("b", 5).point("late", 4)
-
-
 @pytest.mark.parametrize(
     ("script", "batches"),
     [
         (Script(), []),
-        (ONE_EVENT, [BatchShape(1)]),
-        (ONE_EVENT.batch(), [BatchShape(1)]),
-        (ONE_EVENT.restart(), [BatchShape(1), BatchShape(0, restart_before=True)]),
+        (Script().point("a", 1), [BatchShape(1)]),
+        (Script().point("a", 1).batch(), [BatchShape(1)]),
+        (Script().point("a", 1).restart(), [BatchShape(1), BatchShape(0, restart_before=True)]),
         (
-            RESTARTED.batch().batch().close(),
-            [
-                BatchShape(2, punctuation=2),
-                BatchShape(1, restart_before=True),
-                BatchShape(0),
-                BatchShape(0, punctuation=INFINITY),
-            ],
+            Script().point("a", 1).punctuate(1).point("b", 2).punctuate(2).restart().point("c", 3).batch(),
+            [BatchShape(2, punctuation=2), BatchShape(1, restart_before=True)],
         ),
-        (LATE, [BatchShape(2, punctuation=5), BatchShape(1)]),
+        (
+            Script().point("a", 1).batch().batch().close(),
+            [BatchShape(1), BatchShape(0), BatchShape(0, punctuation=INFINITY)],
+        ),
+        (
+            Script(allow_illegal=True).point("a", 1).punctuate(5).point("b", 5).point("late", 4),
+            [BatchShape(2, punctuation=5), BatchShape(1)],
+        ),
     ],
     ids=[
         "no step",
         "one event",
-        "a batch at the end",
-        "a restart at the end",
-        "all kinds of steps",
+        "a batch that ends with the script",
+        "a restart before a batch without changes",
+        "the highest punctuation, and a restart",
+        "batches without changes, and the end of the stream",
         "a batch ends before a change that its own punctuation forbids",
     ],
 )
@@ -318,7 +316,7 @@ def test_a_run_that_is_not_closed_stops_at_the_punctuation() -> None:
     assert (row.start, row.end, row.value) == (1, 4, ("ab",))
 
 
-def test_a_script_draws_itself() -> None:
+def test_the_text_of_a_script_is_a_drawing_of_its_steps() -> None:
     script = Script().insert("a", 1, 8, "x", key="k").revise("a", 4).batch().punctuate(1).retract("a").restart().close()
     assert str(script) == "\n".join(
         [
@@ -345,8 +343,6 @@ def test_an_id_that_is_nan_is_equal_to_itself() -> None:
 
 EU: Hashable = ("eu", ...)
 """The keys of all sensors in the region eu."""
-TENS: Hashable = (..., KeyRange(10, 20))
-"""The keys of the sensors 10 to 19 in all regions."""
 NAMES_BY_TEN = WindowedQuery(tumbling(10), [Computation(Names())])
 
 
@@ -404,7 +400,13 @@ def test_windows_of_the_keys_that_a_pattern_stands_for_are_complete_up_to_its_pu
 
 
 def test_the_watermark_of_a_key_is_the_highest_punctuation_that_holds_for_it() -> None:
-    script = Script().punctuate(3).punctuate(10, key=EU).punctuate(8, key=TENS).punctuate(20, key=("eu", 5))
+    script = (
+        Script()
+        .punctuate(3)
+        .punctuate(10, key=("eu", ...))
+        .punctuate(8, key=(..., KeyRange(10, 20)))
+        .punctuate(20, key=("eu", 5))
+    )
     assert script.watermark_of(("eu", 5)) == 20
     assert script.watermark_of(("eu", 15)) == 10
     assert script.watermark_of(("us", 15)) == 8

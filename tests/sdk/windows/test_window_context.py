@@ -85,7 +85,8 @@ def windows_of(kind: WindowKind, event: Lifetime, known_events: list[Lifetime]) 
         start, end = kind.membership(*known_event)
         if start < end:
             stretches.append((start, end))
-    return list(takewhile(lambda window: window.start < LIMIT, kind.windows_of(Stretches(stretches), *event)))
+    windows = kind.windows_of(Stretches(stretches), *event)
+    return list(takewhile(lambda window: window.start < LIMIT, windows))
 
 
 def needed_context(kind: WindowKind) -> WindowContext:

@@ -170,6 +170,7 @@ class Squares(Periods):
         return number * abs(number) + self.late
 
     def number_at(self, tick: int) -> int:
+        # The root rounded down, also below zero: -5 lies in the period that begins at -9, of number -3.
         root = isqrt(abs(tick))
         if tick >= 0:
             return root + self.above
