@@ -40,10 +40,8 @@ def value_of(message: Message) -> bytes:
     return cast("bytes", message.value())
 
 
-def header(message: Message, name: str) -> bytes:
-    """Return the value of a header of a message."""
-    headers = dict(cast("list[tuple[str, bytes]]", message.headers()))
-    return headers[name]
+def headers_of(message: Message) -> dict[str, bytes]:
+    return dict(cast("list[tuple[str, bytes]]", message.headers()))
 
 
 def test_a_row_is_a_message_with_its_key_an_id_and_the_number_of_its_micro_batch(servers: str) -> None:
@@ -56,9 +54,10 @@ def test_a_row_is_a_message_with_its_key_an_id_and_the_number_of_its_micro_batch
         b'{"n":1,"station":"north","line":null}',
         b'{"n":2,"station":"north","line":null}',
     ]
-    assert sorted(name for name, _ in first.headers() or []) == ["muntin-batch", "muntin-id"]
-    assert header(first, "muntin-batch") == b"7"
-    assert len(header(first, "muntin-id")) == 32
+    headers = headers_of(first)
+    assert sorted(headers) == ["muntin-batch", "muntin-id"]
+    assert headers["muntin-batch"] == b"7"
+    assert len(headers["muntin-id"]) == 32
 
 
 def test_a_micro_batch_that_comes_again_has_the_same_ids_and_no_other_row_has_them(servers: str) -> None:
@@ -72,7 +71,7 @@ def test_a_micro_batch_that_comes_again_has_the_same_ids_and_no_other_row_has_th
     messages = read_topic(servers, "again")
     assert len(messages) == 4 * len(rows)
     assert {message.key() for message in messages} == {None}
-    message_by_id = {header(message, "muntin-id"): message for message in messages}
+    message_by_id = {headers_of(message)["muntin-id"]: message for message in messages}
     assert len(message_by_id) == 3 * len(rows)
     numbers = [json.loads(value_of(message))["n"] for message in message_by_id.values()]
     assert sorted(numbers) == [1, 1, 1, 1, 1, 1, 2, 2, 2]

@@ -129,7 +129,7 @@ def test_two_outputs_in_two_tables_of_one_database_are_accepted() -> None:
 
 
 def test_queries_of_one_pass_have_sinks_of_their_own() -> None:
-    arguments = {"hourly": {"results": "a", "late": take}, "daily": {"results": "b"}}
+    arguments: dict[str, dict[str, Any]] = {"hourly": {"results": "a", "late": take}, "daily": {"results": "b"}}
     sinks = choose_sinks_of(arguments, "checkpoint")
     assert list(sinks["hourly"]) == ["results", "late"]
     assert list(sinks["daily"]) == ["results"]

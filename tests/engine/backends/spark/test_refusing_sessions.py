@@ -77,7 +77,7 @@ def test_write_goes_on_and_evaluates_each_window_once_for_all_sinks(
     calls = tmp_path / "calls"
     query = query_of(stream_of(refusing, tmp_path / "in", BATCHES), calls).where("total > 0")
     checkpoint = tmp_path / "check [point]"
-    sinks = {name: tmp_path / name for name in ("results", "late_rows", "metrics")}
+    sinks: dict[str, Any] = {name: tmp_path / name for name in ("results", "late_rows", "metrics")}
     with caplog.at_level(logging.WARNING, "muntin.session"):
         query.write(checkpoint=checkpoint, **sinks, available_now=True).awaitTermination()
 

@@ -142,7 +142,7 @@ def test_a_savepoint_of_one_pass_goes_on_in_copies_of_its_folders(spark: SparkSe
     copied_folders = {name: tmp_path / "copied" / name for name in names}
 
     run_until_read(queries_over(BATCHES_BEFORE_COPY), checkpoint, folders)
-    destinations = {folders[name]: copied_folders[name] for name in names}
+    destinations: dict[Any, Path] = {folders[name]: copied_folders[name] for name in names}
     copy = copy_checkpoint(checkpoint, copied_checkpoint, destinations)
     assert copy.destinations == tuple(str(copied_folders[name]) for name in names)
 

@@ -34,8 +34,10 @@ def main(folder: Path) -> None:
 
     windows = events(rides, key="station", at="at", watermark=0).window(tumbling(20))
     query = windows.aggregate(spread=module(Spread, "km"), rides=module("stats.count"))
-    places = {"checkpoint": folder / "checkpoint", "results": folder / "results"}
-    query.write(**places, available_now=True, on_end="close").awaitTermination()
+    running = query.write(
+        checkpoint=folder / "checkpoint", results=folder / "results", available_now=True, on_end="close"
+    )
+    running.awaitTermination()
 
     results = spark.read.parquet(str(folder / "results")).orderBy("window", "station").collect()
     rows = [[row.station, *row.window, row.spread, row.rides] for row in results]

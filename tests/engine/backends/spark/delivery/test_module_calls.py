@@ -137,19 +137,19 @@ def results_written(query: Query, checkpoint: Path) -> list[dict[str, Any]]:
 def test_a_checkpoint_goes_on_between_a_name_and_a_typed_call(query_over: Callable[..., Query], tmp_path: Path) -> None:
     by_name = {"mean": module("stats.average", "km"), "high": module("stats.quantile", "km", q=0.5)}
     typed = {"mean": stats.average("km"), "high": stats.quantile("km", q=0.5)}
-    assert results_written(query_over(1, **by_name), tmp_path / "checkpoint") == []
-    (row,) = results_written(query_over(2, **typed), tmp_path / "checkpoint")
+    assert results_written(query_over(files=1, **by_name), tmp_path / "checkpoint") == []
+    (row,) = results_written(query_over(files=2, **typed), tmp_path / "checkpoint")
     assert (row["mean"], row["high"]) == (pytest.approx(14 / 3), 4.0)
-    query_over(2, **by_name).check(tmp_path / "checkpoint")
+    query_over(files=2, **by_name).check(tmp_path / "checkpoint")
     with pytest.raises(StateMismatchError):
-        query_over(2, mean=stats.average("km"), high=stats.quantile("km", q=0.6)).check(tmp_path / "checkpoint")
+        query_over(files=2, mean=stats.average("km"), high=stats.quantile("km", q=0.6)).check(tmp_path / "checkpoint")
 
 
 def test_a_checkpoint_goes_on_with_the_same_function_and_not_with_another(
     query_over: Callable[..., Query], tmp_path: Path
 ) -> None:
-    assert results_written(query_over(1, m=module(np.ptp, "km", returns=float)), tmp_path / "checkpoint") == []
-    (row,) = results_written(query_over(2, m=module(np.ptp, "km", returns=float)), tmp_path / "checkpoint")
+    assert results_written(query_over(files=1, m=module(np.ptp, "km", returns=float)), tmp_path / "checkpoint") == []
+    (row,) = results_written(query_over(files=2, m=module(np.ptp, "km", returns=float)), tmp_path / "checkpoint")
     assert row["m"] == 8.0
     with pytest.raises(StateMismatchError, match=r"numpy\.ptp"):
-        query_over(2, m=module(np.max, "km", returns=float)).check(tmp_path / "checkpoint")
+        query_over(files=2, m=module(np.max, "km", returns=float)).check(tmp_path / "checkpoint")

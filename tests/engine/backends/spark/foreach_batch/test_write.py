@@ -349,47 +349,88 @@ def test_a_changelog_table_cannot_be_read_before_its_first_micro_batch(spark: Sp
         ChangelogTable(tmp_path / "the table").read(spark)
 
 
-@pytest.mark.nightly
-def test_a_changelog_is_folded_into_a_table_that_survives_a_lost_commit(spark: SparkSession, tmp_path: Path) -> None:
+def members(df: DataFrame, emit: str) -> Query:
+    """Return a query of hopping windows, of which an event is in two."""
+    keyed = events(df, key="key", at="at", change="change", buckets=2)
+    return keyed.window(hopping(10, 5), emit=emit).aggregate(n=module(Count), m=module(Members, "x"))
+
+
+@dataclass
+class WrittenChangelog:
+    """What a query has written; one of its micro-batches came twice.
+
+    Attributes:
+        expected: The final results, of the same rows as a table.
+        table: The table into which its changes are folded.
+        changes: The folder with all its changes.
+        reader: The sink that has read the final rows after each micro-batch.
+        progress: The sink of its metrics.
+    """
+
+    expected: list[str]
+    table: ChangelogTable
+    changes: ParquetFolder
+    reader: FinalRowsReader
+    progress: MemorySink
+
+
+@pytest.fixture(scope="module")
+def written_changelog(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> WrittenChangelog:
+    """Write three micro-batches, lose the commit of the last one, and go on with it and the end of the stream."""
+    folder = tmp_path_factory.mktemp("changelog")
     batches: list[pa.Table] = []
-    for start, watermark in [(0, 2), (15, 6), (7, 14)]:
+    for start, watermark in [(0, 2), (15, 6), (7, 14)]:  # no row is late
         insertions = [("insert", key, at, at) for key, at in product("ab", range(start, start + 12, 3))]
         batches.append(batch(*insertions, ("punctuate", "", watermark, 0)))
     end_of_stream = batch(("close", None, None, None))
-    folder = write_batches(tmp_path / "stream", batches)
 
-    def counts(df: DataFrame, emit: str) -> Query:
-        keyed = events(df, key="key", at="at", change="change", buckets=2)
-        return keyed.window(hopping(10, 5), emit=emit).aggregate(n=module(Count), m=module(Members, "x"))
-
-    table = ChangelogTable(tmp_path / "the table")
-    all_changes = ParquetFolder(tmp_path / "all changes")
-    reader = FinalRowsReader(table, all_changes)
+    table = ChangelogTable(folder / "the table")
+    changes = ParquetFolder(folder / "all changes")
+    reader = FinalRowsReader(table, changes)
     progress = MemorySink()
-    sinks = {"results": Pair(all_changes, table), "rejected_rows": reader, "metrics": progress}
-    run(counts(read_stream(spark, folder), "speculative"), tmp_path, **sinks)
-    lose_commit(tmp_path / "checkpoint", 2)  # as if the crash came right after the sinks
-    write_batches(folder, [*batches, end_of_stream])
-    run(counts(read_stream(spark, folder), "speculative"), tmp_path, **sinks)
-    assert progress.writes == [0, 1, 2, 2, 3]
+    sinks = {"results": Pair(changes, table), "rejected_rows": reader, "metrics": progress}
+    stream = write_batches(folder / "stream", batches)
+    run(members(read_stream(spark, stream), "speculative"), folder, **sinks)
+    lose_commit(folder / "checkpoint", 2)  # as if the crash came right after the sinks
+    write_batches(stream, [*batches, end_of_stream])
+    run(members(read_stream(spark, stream), "speculative"), folder, **sinks)
 
-    # No row is late, so a static input has the same results.
-    expected = texts(counts(spark.read.parquet(str(folder)), "final").results())
+    expected = texts(members(spark.read.parquet(str(stream)), "final").results())
     assert len(expected) > 10
-    changes = spark.read.parquet(str(tmp_path / "all changes")).drop("batch")
+    return WrittenChangelog(expected, table, changes, reader, progress)
+
+
+@pytest.mark.nightly
+def test_a_changelog_is_folded_into_a_table_that_survives_a_lost_commit(
+    spark: SparkSession, written_changelog: WrittenChangelog
+) -> None:
+    assert written_changelog.progress.writes == [0, 1, 2, 2, 3]
+    assert texts(written_changelog.table.read(spark).drop("event_id")) == written_changelog.expected
+
+
+@pytest.mark.nightly
+def test_a_folder_of_changes_is_folded_by_the_key_that_its_files_name(
+    spark: SparkSession, written_changelog: WrittenChangelog
+) -> None:
+    changes = spark.read.parquet(str(written_changelog.changes.folder)).drop("batch")
     assert changes.where("change = 'retract'").count() > 3
-    assert texts(fold(changes)) == expected  # the files say what the key is
+    assert texts(fold(changes)) == written_changelog.expected
     with pytest.raises(QueryError, match="lacks 'key': rows of this changelog are told apart by key"):
         fold(changes, key=())
-    assert texts(table.read(spark).drop("event_id")) == expected
 
-    # A row was final as soon as the watermark of the table had passed the start of its window, and never changed again.
-    last_rows = collect(table.read(spark))
-    assert [watermark for watermark, _ in reader.final_rows] == [-5, 0, 5, 5, INFINITY]
-    for watermark, final_rows in reader.final_rows:
+
+@pytest.mark.nightly
+def test_rows_of_a_table_are_final_when_the_watermark_has_passed_the_start_of_their_window(
+    spark: SparkSession, written_changelog: WrittenChangelog
+) -> None:
+    """A row that was final after some micro-batch is in the last version of the table as it was."""
+    last_rows = collect(written_changelog.table.read(spark))
+    final_rows_by_batch = written_changelog.reader.final_rows
+    assert [watermark for watermark, _ in final_rows_by_batch] == [-5, 0, 5, 5, INFINITY]
+    for watermark, final_rows in final_rows_by_batch:
         assert final_rows == sorted(str(row) for row in last_rows if row["window"]["start"] < watermark)
-    _, final_rows_of_batch_2 = reader.final_rows[2]
-    assert 0 < len(final_rows_of_batch_2) < len(expected)
+    _, final_rows_of_batch_2 = final_rows_by_batch[2]
+    assert 0 < len(final_rows_of_batch_2) < len(last_rows)
 
 
 def test_what_cannot_be_written_is_refused_before_anything_runs(
