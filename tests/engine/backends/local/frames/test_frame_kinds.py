@@ -272,7 +272,7 @@ def test_a_field_of_a_struct_is_read_beside_one_without_a_meaning() -> None:
         ("{'size': 3, 'w': [1, 2]::INTEGER[2]}", {"size": 3, "w": [1, 2]}),
     ],
 )
-def test_a_column_of_duckdb_is_read_in_the_type_that_spark_has(sql: str, value: Any) -> None:
+def test_a_value_of_a_type_of_duckdb_is_read_as_spark_would_have_it(sql: str, value: Any) -> None:
     relation = duckdb.sql(f"SELECT {sql} AS x")
     assert read(relation)["x"].to_pylist() == [value]
 
