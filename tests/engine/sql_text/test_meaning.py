@@ -36,12 +36,16 @@ _GROUP: Final = "GROUP BY k, window_start, window_end"
 
 
 def windows_of(function: str, minute: int, key: Any) -> Iterator[tuple[int, int]]:
-    """Yield the windows that the row of a key at a minute is in, as minutes from the start of each to its end."""
+    """Yield the windows that the row of a key at a minute is in: the minutes of their starts and ends.
+
+    They follow Flink's definitions, with the sizes that the calls of the functions have above.
+    """
     if function == "TUMBLE":
         start = minute - minute % 10
         yield start, start + 10
     elif function == "HOP":
         last_start = minute - minute % 5
+        # Windows of 15 minutes that start earlier have the row, too, down to the last one that ends after it.
         yield from ((start, start + 15) for start in range(last_start, minute - 15, -5))
     elif function == "CUMULATE":
         start = minute - minute % 30

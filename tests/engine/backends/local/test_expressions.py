@@ -474,7 +474,7 @@ def is_translated(text: str) -> bool:
     """Return True if an expression has a translation, and False if it is refused.
 
     Raises:
-        AssertionError: It is refused for a part of sqlglot's tree that no rule reads, as no expression of Spark's may be.
+        AssertionError: It is refused for a part of sqlglot's tree that no rule reads; there should be none.
     """
     try:
         translated(text, COLUMNS)

@@ -204,6 +204,7 @@ def test_trailing_windows_are_ranges_of_duckdb_and_rolling_groups_of_polars(
         SELECT DISTINCT station, leaves AS last, {over_window(DUCKDB_CALLS)} FROM (FROM rides LIMIT {FEWER_ROWS})
         WINDOW w AS (
             PARTITION BY station ORDER BY leaves
+            -- an hour, with the microsecond of the ride itself
             RANGE BETWEEN INTERVAL '3599.999999 seconds' PRECEDING AND CURRENT ROW
         )
     """
