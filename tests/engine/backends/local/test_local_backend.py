@@ -19,8 +19,9 @@ import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
 
-from muntin import Window, hopping, session, snapshot, tumbling
+from muntin import hopping, session, snapshot, tumbling
 from muntin.errors import QueryError
+from muntin.windows import WindowSpecification
 from muntin_engine import EventStream, Query, events, expression, module
 from tests.modules.members import Count, Members, Total
 
@@ -387,7 +388,7 @@ def test_words_of_sparks_are_answered_with_what_is_right_for_tables(call: str, a
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("window", [tumbling("1 hour"), hopping("1 hour", "10 minutes"), session("20 minutes")])
-def test_results_over_random_rows_are_those_of_spark(spark: SparkSession, window: Window) -> None:
+def test_results_over_random_rows_are_those_of_spark(spark: SparkSession, window: WindowSpecification) -> None:
     random = np.random.default_rng(5)
     count = 2_000
     # Rows of one day, a tenth of them without km.
