@@ -289,7 +289,7 @@ def test_a_relation_of_a_connection_in_another_zone_is_read_in_utc() -> None:
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'Asia/Tokyo'")
     relation = connection.sql("SELECT DATE '2024-05-01' AS day, TIMESTAMPTZ '2024-05-01 00:00:00+00' AS at")
-    # In Tokyo the day begins nine hours before that moment.
+    # In UTC the day begins at that moment, in Tokyo nine hours before it.
     query = events(relation, at="at", rows="CAST(day AS TIMESTAMP) = at").window(tumbling("1 hour"))
     results: Any = query.aggregate(n=module("stats.count")).results()
     assert results.project("n").fetchall() == [(1,)]
