@@ -43,7 +43,6 @@ def assert_is_at(message: str, text: str, position: int) -> None:
     assert f"\n  {' ' * column}^" in message
 
 
-# Each query has a ^ before the word at which the error has to be; without one, the error may have any place or none.
 @pytest.mark.parametrize(
     ("marked_text", "advice"),
     [
@@ -79,6 +78,7 @@ def assert_is_at(message: str, text: str, position: int) -> None:
     ],
 )
 def test_a_mistake_is_reported_at_its_place(spark: SparkSession, marked_text: str, advice: str) -> None:
+    """Each text has a ^ before the word at which the error has to be; without one, the error may have any place."""
     text, position = without_mark(marked_text)
     rides = spark.createDataFrame([], _SCHEMA)
 
@@ -97,7 +97,6 @@ _AVERAGE_BY_TIME = "station, window_start, stats.time_weighted_average(km) AS km
 _VALUES = "station, window_start, stats.collect_list(km) AS km"
 
 
-# As above, a ^ is before the word at which the error has to be.
 @pytest.mark.parametrize(
     ("marked_text", "advice"),
     [
@@ -124,6 +123,7 @@ _VALUES = "station, window_start, stats.collect_list(km) AS km"
 def test_an_error_of_a_call_is_reported_at_its_place_and_in_words_of_sql(
     spark: SparkSession, marked_text: str, advice: str
 ) -> None:
+    """Each text has a ^ before the word at which the error has to be; without one, the error may have any place."""
     text, position = without_mark(marked_text)
     rides = spark.range(0).selectExpr("'a' AS station", "timestamp'2024-05-01 08:00' AS leaves", "1D AS km")
 

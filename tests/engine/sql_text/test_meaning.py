@@ -36,12 +36,16 @@ _GROUP: Final = "GROUP BY k, window_start, window_end"
 
 
 def windows_of(function: str, minute: int, key: Any) -> Iterator[tuple[int, int]]:
-    """Yield the windows that the row of a key at a minute is in, as minutes from the start of each to its end."""
+    """Yield the windows that the row of a key at a minute is in: the minutes of their starts and ends.
+
+    They follow Flink's definitions, with the sizes that the calls of the functions have above.
+    """
     if function == "TUMBLE":
         start = minute - minute % 10
         yield start, start + 10
     elif function == "HOP":
         last_start = minute - minute % 5
+        # Windows of 15 minutes that start earlier have the row, too, down to the last one that ends after it.
         yield from ((start, start + 15) for start in range(last_start, minute - 15, -5))
     elif function == "CUMULATE":
         start = minute - minute % 30
@@ -85,7 +89,6 @@ def counted_rows(df: DataFrame) -> Counter[tuple[Any, ...]]:
     return Counter(map(tuple, df.collect()))
 
 
-# {windows} stands for the call of the window function over `rides`, and in Spark for the rows beside their windows.
 @pytest.mark.cases(5)
 @pytest.mark.parametrize(
     ("function", "text"),
@@ -132,6 +135,7 @@ def counted_rows(df: DataFrame) -> Counter[tuple[Any, ...]]:
 def test_results_are_those_of_spark_over_rows_with_their_windows(
     spark: SparkSession, rides: DataFrame, windowed: dict[str, DataFrame], function: str, text: str
 ) -> None:
+    """{windows} is the call of a window function in Muntin, and in Spark a table of the rows beside their windows."""
     muntin_text = text.format(windows=_WINDOW_FUNCTIONS[function])
     spark_text = text.format(windows="{windowed}")
     expected = counted_rows(spark.sql(spark_text, windowed=windowed[function]))
@@ -168,17 +172,17 @@ _POINTS: Final = "EVENTS(TABLE rides, DESCRIPTOR(t))"
 @pytest.mark.parametrize(
     ("text", "spark_text"),
     [
-        (
+        (  # events of points meet at equal times
             f"SELECT l.id, r.id AS other FROM {_POINTS} AS l LEFT JOIN {_POINTS} AS r ON l.k = r.k",
             "SELECT l.id, r.id AS other FROM {rides} AS l LEFT JOIN {rides} AS r ON l.k = r.k AND l.t = r.t",
         ),
-        (
+        (  # events meet in equal windows of 600 seconds
             f"SELECT l.id, r.id AS other FROM {_TUMBLE} AS l JOIN {_TUMBLE} AS r "
             "ON l.k <=> r.k AND l.window_start = r.window_start AND l.window_end = r.window_end WHERE r.v > 0",
             "SELECT l.id, r.id AS other FROM {rides} AS l JOIN {rides} AS r ON l.k <=> r.k AND r.v > 0 "
             "AND floor(unix_timestamp(l.t) / 600) = floor(unix_timestamp(r.t) / 600)",
         ),
-        (
+        (  # a row of the right side holds until the next one of its key
             f"SELECT l.id, r.id AS other FROM {_POINTS} AS l JOIN EVENTS(TABLE (SELECT * FROM rides WHERE b), "
             "DESCRIPTOR(t)) FOR SYSTEM_TIME AS OF l.t AS r USING (k)",
             "SELECT l.id, r.id AS other FROM {rides} AS l JOIN (SELECT *, "
@@ -209,7 +213,6 @@ _NINETY = "'1:30' HOUR TO MINUTE"
 _JOINED: Final = "SELECT l.id FROM {0} AS l {1} {0} AS r ON l.k = r.k AND l.window_start = r.window_start"
 
 
-# A text, what stands at the place of the error, and a part of the message.
 @pytest.mark.parametrize(
     ("text", "at", "message"),
     [
@@ -267,6 +270,8 @@ _JOINED: Final = "SELECT l.id FROM {0} AS l {1} {0} AS r ON l.k = r.k AND l.wind
     ],
 )
 def test_a_text_that_would_mean_something_else_is_refused_at_its_place(text: str, at: str, message: str) -> None:
+    """At the place of the error, the text goes on with `at`."""
+
     def is_operator(name: str) -> bool:
         return False
 

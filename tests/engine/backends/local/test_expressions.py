@@ -476,9 +476,10 @@ class RandomExpressions:
 
 
 def is_translated(text: str) -> bool:
-    """Return True if an expression has a translation.
+    """Return True if an expression has a translation, and False if it is refused.
 
-    A node of sqlglot may have parts that a rule does not read: then it is refused, as none of these expressions may be.
+    Raises:
+        AssertionError: It is refused for a part of sqlglot's tree that no rule reads; there should be none.
     """
     try:
         translated(text, COLUMNS)

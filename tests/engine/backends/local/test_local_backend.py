@@ -19,8 +19,9 @@ import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
 
-from muntin import Window, hopping, session, snapshot, tumbling
+from muntin import hopping, session, snapshot, tumbling
 from muntin.errors import QueryError
+from muntin.windows import WindowSpecification
 from muntin_engine import EventStream, Query, events, expression, module
 from tests.modules.members import Count, Members, Total
 
@@ -66,12 +67,13 @@ def by_hour(frame: Any) -> Query:
 
 
 def rows_of(table: Any) -> list[dict[str, Any]]:
-    """Return the rows of any table in the order of their text, those without a station first."""
+    """Return the rows of a table of any kind in the order of their text, those without a station first."""
     rows: list[dict[str, Any]] = pa.table(table).to_pylist()
     return sorted(rows, key=place_of_row)
 
 
 def place_of_row(row: dict[str, Any]) -> tuple[bool, str]:
+    """Return what a row is sorted by."""
     window = row.get("window")
     if isinstance(window, dict):
         # Its fields are in another order where the oldest pandas and pyarrow made a table of dicts.
@@ -124,7 +126,7 @@ def test_nan_and_nat_of_pandas_are_null() -> None:
     assert rows_of(pa.Table.from_pandas(results, preserve_index=False)) == ROWS_BY_HOUR
 
 
-def test_whole_numbers_in_structs_and_lists_of_pandas_stay_whole() -> None:
+def test_whole_numbers_in_windows_of_results_in_pandas_stay_whole() -> None:
     large = 2**55 + 1  # a float has no such number
     table = pa.table({"low": [large, large], "high": [large + 2, None], "x": [1, 2]})
     frame = table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
@@ -289,7 +291,7 @@ def test_a_condition_may_be_a_column_in_a_query_with_a_state() -> None:
     assert [row["x"] for row in rows_of(stream.results())] == [1]
 
 
-def test_a_join_that_reads_no_column_of_a_side_has_late_rows() -> None:
+def test_a_join_that_reads_no_column_of_a_side_can_be_asked_for_late_rows() -> None:
     left = events(pa.table({"start": [0], "end": [10], "x": [1]}), start="start", end="end")
     right = events(pa.table({"start": [5], "end": [15]}), start="start", end="end")
     query = left.join(right, left_columns="x")
@@ -387,7 +389,7 @@ def test_words_of_sparks_are_answered_with_what_is_right_for_tables(call: str, a
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("window", [tumbling("1 hour"), hopping("1 hour", "10 minutes"), session("20 minutes")])
-def test_results_over_random_rows_are_those_of_spark(spark: SparkSession, window: Window) -> None:
+def test_results_over_random_rows_are_those_of_spark(spark: SparkSession, window: WindowSpecification) -> None:
     random = np.random.default_rng(5)
     count = 2_000
     # Rows of one day, a tenth of them without km.

@@ -204,6 +204,7 @@ def test_trailing_windows_are_ranges_of_duckdb_and_rolling_groups_of_polars(
         SELECT DISTINCT station, leaves AS last, {over_window(DUCKDB_CALLS)} FROM (FROM rides LIMIT {FEWER_ROWS})
         WINDOW w AS (
             PARTITION BY station ORDER BY leaves
+            -- an hour, with the microsecond of the ride itself
             RANGE BETWEEN INTERVAL '3599.999999 seconds' PRECEDING AND CURRENT ROW
         )
     """
@@ -365,7 +366,7 @@ def test_a_join_of_lifetimes_is_a_join_by_ranges() -> None:
 
 
 def test_a_join_with_samples_is_an_as_of_join() -> None:
-    """Of the samples of one time the last by order holds; keys that are null meet here, and do not in an as-of join."""
+    # Keys that are null are equal in Muntin, and not in an as-of join: they are left out.
     has_station = pa.compute.field("station").is_valid()
     sales = random_stays(6, stations=500).slice(0, 50_000).filter(has_station)
     prices = random_stays(7, stations=500).slice(0, 50_000).filter(has_station)
@@ -374,21 +375,13 @@ def test_a_join_with_samples_is_an_as_of_join() -> None:
     query = sold.join(priced, "left", left_columns={"sale": "number"}, right_columns={"price": "number"})
     ours = pl.DataFrame(query.select("station", "sale", "price").results())
 
+    # Of several prices of one time, the one with the largest number holds.
     last_prices = pl.DataFrame(prices).sort("low", "number").select("station", "low", price="number")
-    by_polars = (
-        pl.DataFrame(sales)
-        .sort("low")
-        .select("station", "low", sale="number")
-        .join_asof(last_prices, on="low", by="station", check_sortedness=False)
-    )
+    sorted_sales = pl.DataFrame(sales).sort("low").select("station", "low", sale="number")
+    by_polars = sorted_sales.join_asof(last_prices, on="low", by="station", check_sortedness=False)
     assert_same_rows(ours, by_polars)
 
-    by_pandas = pd.merge_asof(
-        sales.to_pandas().sort_values("low")[["station", "low", "number"]].rename(columns={"number": "sale"}),
-        last_prices.to_pandas(),
-        on="low",
-        by="station",
-    )
+    by_pandas = pd.merge_asof(sorted_sales.to_pandas(), last_prices.to_pandas(), on="low", by="station")
     assert_same_rows(ours, pl.from_pandas(by_pandas))
 
     connection = duckdb.connect()

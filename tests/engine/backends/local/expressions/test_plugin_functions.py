@@ -427,8 +427,8 @@ RIDES: Final = pa.table(
 def capped_km_by_hour(rides: Any) -> Query[Any]:
     """Return a query that calls functions in its key, a new column, conditions before and after windows, and select."""
     capped = events(rides, key="probe_show(station)", at="leaves").with_columns(capped="stats_clamp(km, 0D, 60D)")
-    near = capped.where("stats_clamp(km, 0D, 60D) > 2.5 OR km IS NULL")
-    query = near.window(tumbling("1 hour")).aggregate(km=stats.average("capped"), rows=stats.count())
+    long_rides = capped.where("stats_clamp(km, 0D, 60D) > 2.5 OR km IS NULL")
+    query = long_rides.window(tumbling("1 hour")).aggregate(km=stats.average("capped"), rows=stats.count())
     return query.where("stats_clamp(km, 0D, 60D) IS NOT NULL").select("rows", km="stats_clamp(km, 0D, 30D)")
 
 
@@ -485,8 +485,8 @@ def test_a_function_of_another_version_does_not_go_on_with_the_state(streaming: 
         return function("probe.double", version=version)(double)
 
     def counted(rows: Any) -> Query[Any]:
-        near = events(rows, key="k", at="at", watermark=0).where("probe_double(at) > 2")
-        return near.window(tumbling(10)).aggregate(n=module(Count))
+        filtered = events(rows, key="k", at="at", watermark=0).where("probe_double(at) > 2")
+        return filtered.window(tumbling(10)).aggregate(n=module(Count))
 
     functions(doubling("1.0.0"))
     job = streaming(counted, "k string, at long")

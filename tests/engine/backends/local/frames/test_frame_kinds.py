@@ -272,7 +272,7 @@ def test_a_field_of_a_struct_is_read_beside_one_without_a_meaning() -> None:
         ("{'size': 3, 'w': [1, 2]::INTEGER[2]}", {"size": 3, "w": [1, 2]}),
     ],
 )
-def test_a_column_of_duckdb_is_read_in_the_type_that_spark_has(sql: str, value: Any) -> None:
+def test_a_value_of_a_type_of_duckdb_is_read_as_spark_would_have_it(sql: str, value: Any) -> None:
     relation = duckdb.sql(f"SELECT {sql} AS x")
     assert read(relation)["x"].to_pylist() == [value]
 
@@ -289,7 +289,7 @@ def test_a_relation_of_a_connection_in_another_zone_is_read_in_utc() -> None:
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'Asia/Tokyo'")
     relation = connection.sql("SELECT DATE '2024-05-01' AS day, TIMESTAMPTZ '2024-05-01 00:00:00+00' AS at")
-    # In Tokyo the day begins nine hours before that moment.
+    # In UTC the day begins at that moment, in Tokyo nine hours before it.
     query = events(relation, at="at", rows="CAST(day AS TIMESTAMP) = at").window(tumbling("1 hour"))
     results: Any = query.aggregate(n=module("stats.count")).results()
     assert results.project("n").fetchall() == [(1,)]

@@ -82,8 +82,10 @@ def test_a_heartbeat_of_a_stream_is_one_of_its_sources_in_the_union() -> None:
 
     punctuation = [row for row in pa.table(query.source.df).to_pylist() if row["change"] == "punctuate"]
     assert [(row["start"], row["source"]) for row in punctuation] == [
+        # the beat less its delay, for all areas of the stream
         (6, "bikes.north"),
         (6, "bikes.south"),
+        # the beat for its area
         (8, "bikes.north"),
     ]
     assert len(query.results()) == 2

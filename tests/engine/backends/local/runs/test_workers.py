@@ -119,6 +119,7 @@ def test_the_rows_and_their_order_are_those_of_one_process(workers: int, table: 
 
 def test_a_block_of_a_table_travels_without_the_rest_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_input, "BATCH_ROWS", 400)
+    monkeypatch.setattr(run_input, "BLOCK_ROWS", 800)
     table = pa.table({"at": np.arange(100_000), "x": np.arange(100_000)})
     columns = {"start": DuckdbExpression('"at"', pa.int64()), "i0": DuckdbExpression('"x"', pa.int64())}
     rows = local_rows.LocalRows(OpenFrame(table), columns)
@@ -131,7 +132,7 @@ def test_a_block_of_a_table_travels_without_the_rest_of_it(monkeypatch: pytest.M
     pieces = list(running_input.pieces())
     assert [piece.rows for piece in pieces] == [800] * 12 + [400]
 
-    # A row has two numbers of eight bytes each.
+    # A row has two numbers of eight bytes each; a pickle has some bytes besides, and the rest of the table 160,000.
     assert max(len(pickle.dumps(piece)) for piece in pieces) < 800 * 2 * 8 + 2_000
     batches: list[pa.RecordBatch] = []
     for piece in pieces:
