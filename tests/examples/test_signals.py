@@ -31,7 +31,7 @@ from examples.signals import (
     RootMeanSquare,
     questions,
 )
-from muntin import Aggregate, Event, Module, tumbling
+from muntin import Event, Module, tumbling
 from muntin.testing import Computation, Script, WindowedQuery, evaluate
 from muntin_engine import EventStream, Query, events
 from tests.docs.pages import DOCS, blocks
@@ -82,7 +82,7 @@ def test_the_page_shows_the_queries_as_they_are() -> None:
     assert queries_of_page == queries
 
 
-def result(module: Aggregate[float | None, float | None], payloads: list[float | None]) -> float | None:
+def result(module: Module, payloads: list[float | None]) -> float | None:
     """Return the result of a module for a window, whose members come one by one."""
     script = Script()
     for place, payload in enumerate(payloads):

@@ -99,7 +99,7 @@ def test_tables_through_spark_mean_what_the_reference_says_of_their_rows_as_a_st
 
 
 SCHEMA = pa.schema([("change", pa.string()), ("at", pa.int64()), ("kind", pa.string()), ("value", pa.float64())])
-BATCHES = [
+BATCHES: list[list[tuple[Any, ...]]] = [
     [
         # change, at, kind, value
         ("insert", 1, "a", 2.0),
