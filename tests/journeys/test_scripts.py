@@ -58,8 +58,8 @@ CASES_OVER_A_TABLE = ("tumbling", "snapshot", "operator", "speculative", "rows",
 @pytest.fixture(scope="module")
 def script() -> Script:
     """A random stream of revised events of several keys, out of order, in three micro-batches, to its end."""
-    stream = random_stream(3, events=60, keys=("a", "b", None, "c"), closed=True)
-    script = split(shuffle(stream, 3, early_revisions=True), 17, cuts=0.02)
+    stream = random_stream(seed=3, events=60, keys=("a", "b", None, "c"), closed=True)
+    script = split(shuffle(stream, seed=3, early_revisions=True), seed=17, cuts=0.02)
     assert len(list(script.batches())) == 3
     return script
 
