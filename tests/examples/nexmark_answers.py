@@ -23,7 +23,7 @@ def prices_in_euros(bids: Sequence[Bid]) -> Rows:
 
 
 def bids_for_some(bids: Sequence[Bid], skip: int) -> Rows:
-    """Return (auction, price) of the bids for auctions whose numbers can be divided by one (query 2)."""
+    """Return (auction, price) of the bids for each auction whose number is a multiple of `skip` (query 2)."""
     return Counter((bid.auction, bid.price) for bid in bids if bid.auction % skip == 0)
 
 
@@ -33,10 +33,11 @@ def hot_items(bids: Sequence[Bid], size: int, period: int) -> Rows:
     first = min(bid.at for bid in bids)
     last = max(bid.at for bid in bids)
     for start in range(first // period * period - size, last + 1, period):
-        auctions = [bid.auction for bid in bids if start <= bid.at < start + size]
-        counts = {(auctions.count(auction), auction) for auction in auctions}
-        most = max(counts, default=(0, 0))[0]
-        rows.update((start, auction, count) for count, auction in counts if count == most)
+        counts = Counter(bid.auction for bid in bids if start <= bid.at < start + size)
+        most = max(counts.values(), default=0)
+        for auction, count in counts.items():
+            if count == most:
+                rows[start, auction, count] += 1
     return rows
 
 
@@ -107,10 +108,13 @@ def winning_bids(site: Site) -> list[tuple[Auction, Bid]]:
     """
     won: list[tuple[Auction, Bid]] = []
     for auction in site.auctions:
-        open_to = [bid for bid in site.bids if bid.auction == auction.id and auction.at <= bid.at < auction.expires]
-        high = [bid for bid in open_to if bid.price >= auction.reserve]
-        if high:
-            won.append((auction, max(high, key=lambda bid: (bid.price, -bid.at))))
+        valid_bids = []
+        for bid in site.bids:
+            is_in_time = auction.at <= bid.at < auction.expires
+            if bid.auction == auction.id and is_in_time and bid.price >= auction.reserve:
+                valid_bids.append(bid)
+        if valid_bids:
+            won.append((auction, max(valid_bids, key=lambda bid: (bid.price, -bid.at))))
     return won
 
 
@@ -134,10 +138,10 @@ def price_per_seller(site: Site, *, by_bids: bool = False) -> Rows:
         site: Persons, auctions and bids.
         by_bids: True if the last are those of the latest bids, as Beam has it; by the ends of auctions otherwise.
     """
-    sold: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+    sold: dict[int, list[tuple[int, int, int]]] = defaultdict(list)  # what sales are ordered by, and the price
     for auction, bid in winning_bids(site):
-        last = (bid.at, bid.price) if by_bids else (auction.expires, auction.id)
-        sold[auction.seller].append((*last, bid.price))
+        order = (bid.at, bid.price) if by_bids else (auction.expires, auction.id)
+        sold[auction.seller].append((*order, bid.price))
     rows: Rows = Counter()
     for seller, sales in sold.items():
         prices = [price for _, _, price in sorted(sales)[-10:]]

@@ -15,27 +15,32 @@ from examples.nexmark.site import Bid, Site, random_bids, random_site
 from tests.examples import nexmark_answers as answers
 from tests.examples.nexmark_answers import Rows
 
-AUCTIONS = 60
-BIDS = 300
+SEED = 5
+AUCTION_COUNT = 60
+BID_COUNT = 300
 
 
 @pytest.fixture(scope="module")
 def site() -> Site:
-    """People and auctions with their bids: what joins are asked of."""
-    site = random_site(5, AUCTIONS)
-    assert len({(auction.seller, auction.expires) for auction in site.auctions}) == AUCTIONS  # the last one is clear
+    """People and auctions with their bids, over which the queries that join are run."""
+    site = random_site(SEED, AUCTION_COUNT)
+    ends_of_sellers = {(auction.seller, auction.expires) for auction in site.auctions}
+    assert len(ends_of_sellers) == AUCTION_COUNT, "it is clear which auctions of a seller are the last ones"
     return site
 
 
 @pytest.fixture(scope="module")
 def bids() -> list[Bid]:
-    """Bids with hot auctions, bursts and pauses: what windows are asked of."""
-    return random_bids(5, BIDS)
+    """Bids with hot auctions, bursts and pauses, over which the queries with windows are run."""
+    return random_bids(SEED, BID_COUNT)
 
 
 def rows_of(answer: DataFrame) -> Rows:
+    """Return how often an answer has each row."""
     return Counter(map(tuple, answer.collect()))
 
+
+# By the numbers of the queries, what their answers must be.
 
 WINDOWED: dict[int, Callable[[list[Bid]], Rows]] = {
     2: lambda bids: answers.bids_for_some(bids, SKIP),
@@ -48,13 +53,16 @@ WINDOWED: dict[int, Callable[[list[Bid]], Rows]] = {
 @pytest.mark.cases(2)
 @pytest.mark.parametrize("number", WINDOWED)
 def test_a_query_of_bids_has_its_rows(spark: SparkSession, bids: list[Bid], number: int) -> None:
-    tables = tables_of(spark, Site(people=random_site(5, 1).people, auctions=random_site(5, 1).auctions, bids=bids))
+    one_auction = random_site(SEED, 1)
+    tables = tables_of(spark, Site(people=one_auction.people, auctions=one_auction.auctions, bids=bids))
+
     rows = rows_of(QUESTIONS[number].answer(tables))
+
     assert rows == WINDOWED[number](bids)
     assert sum(rows.values()) > 10
 
 
-def test_queries_0_and_1_have_every_bid(spark: SparkSession, site: Site) -> None:
+def test_query_0_has_every_bid_and_query_1_each_with_its_price_in_euros(spark: SparkSession, site: Site) -> None:
     tables = tables_of(spark, site)
     assert rows_of(QUESTIONS[0].answer(tables)) == Counter(map(tuple, site.bids))
     assert rows_of(QUESTIONS[1].answer(tables)) == answers.prices_in_euros(site.bids)
@@ -79,10 +87,12 @@ def test_a_query_that_joins_has_its_rows(spark: SparkSession, site: Site, number
 
 
 def test_query_6_has_the_mean_price_of_the_last_ten_auctions(spark: SparkSession, site: Site) -> None:
-    sellers = dict(map(tuple, QUESTIONS[6].answer(tables_of(spark, site)).collect()))
+    price_of_seller = dict(map(tuple, QUESTIONS[6].answer(tables_of(spark, site)).collect()))
+
     expected: dict[Any, float] = dict(answers.price_per_seller(site).elements())
-    assert sellers == pytest.approx(expected, rel=1e-12)
-    assert max(Counter(auction.seller for auction, _ in answers.winning_bids(site)).values()) > 10
+    assert price_of_seller == pytest.approx(expected, rel=1e-12)
+    sales_of_seller = Counter(auction.seller for auction, _ in answers.winning_bids(site))
+    assert max(sales_of_seller.values()) > 10, "there are earlier ones to leave out"
 
 
 def test_the_program_prints_answers(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
@@ -98,12 +108,11 @@ def test_the_program_refuses_a_query_that_is_not_there(capsys: pytest.CaptureFix
     assert "there is no query 12 here" in capsys.readouterr().err
 
 
-def test_every_question_is_tried() -> None:
+def test_every_query_has_a_test() -> None:
     assert {*WINDOWED, *JOINED, 0, 1, 6} == {*QUESTIONS}
 
 
-def test_tables_have_the_columns_of_the_site(spark: SparkSession, site: Site) -> None:
+def test_tables_have_all_rows_of_the_site(spark: SparkSession, site: Site) -> None:
     tables = tables_of(spark, site)
-    assert {name: getattr(tables, name).count() for name in Tables._fields} == {
-        name: len(getattr(site, name)) for name in Tables._fields
-    }
+    for name in Tables._fields:
+        assert getattr(tables, name).count() == len(getattr(site, name)), name

@@ -21,7 +21,7 @@ from tests.conftest import ROOT
 PROJECT: Final = ROOT / "examples/pipeline"
 PAGE: Final = ROOT / "docs/how-to/declarative-pipelines.md"
 
-REFUSED: Final = """
+PIPELINE_OF_REFUSALS: Final = """
 import json
 from pathlib import Path
 
@@ -130,7 +130,7 @@ def rows(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def hours_of(project: Path) -> list[tuple[str, str, int, float]]:
-    """Return the changes of the hours, sorted."""
+    """Return the changes of the hours, sorted: station, change, number of rides, km."""
     hours = rows(project / "spark-warehouse/hourly")
     return sorted((row["station"], row["change"], row["rides"], row["km"]) for row in hours)
 
@@ -143,14 +143,14 @@ def arrive(project: Path, name: str) -> None:
 @pytest.mark.nightly
 def test_the_pipeline_goes_on_from_its_checkpoint(project: Path) -> None:
     arrive(project, "1.json")
-    first = run(project)
-    assert first.returncode == 0, first.stdout + first.stderr
+    first_run = run(project)
+    assert first_run.returncode == 0, first_run.stdout + first_run.stderr
     assert hours_of(project) == [("north", "insert", 2, 4.0), ("south", "insert", 1, 4.0)]
-    assert not list(rows(project / "exported"))
+    assert not list(rows(project / "exported")), "no day is over"
 
     arrive(project, "2.json")
-    second = run(project)
-    assert second.returncode == 0, second.stdout + second.stderr
+    second_run = run(project)
+    assert second_run.returncode == 0, second_run.stdout + second_run.stderr
     assert hours_of(project) == [
         ("north", "insert", 1, 1.0),
         ("north", "insert", 1, 2.0),
@@ -160,6 +160,7 @@ def test_the_pipeline_goes_on_from_its_checkpoint(project: Path) -> None:
         ("south", "insert", 1, 3.0),
         ("south", "insert", 1, 4.0),
     ]
+
     first_of_may = datetime(2024, 5, 1, tzinfo=UTC)
     days = []
     for row in rows(project / "exported"):
@@ -168,14 +169,18 @@ def test_the_pipeline_goes_on_from_its_checkpoint(project: Path) -> None:
 
 
 @pytest.mark.nightly
-def test_what_a_pipeline_cannot_do_is_said(project: Path) -> None:
-    (project / "transformations/rides.py").write_text(REFUSED, encoding="utf-8")
+def test_mistakes_inside_a_pipeline_are_refused_with_what_to_write(project: Path) -> None:
+    (project / "transformations/rides.py").write_text(PIPELINE_OF_REFUSALS, encoding="utf-8")
     arrive(project, "1.json")
-    output = run(project)
+    finished = run(project)
+
+    # The pipeline writes down the errors that it catches.
     answers = json.loads((project / "answers.json").read_text(encoding="utf-8"))
     assert "the table `rides` does not exist" in answers["at the top"]
     assert "inside a function of a declarative pipeline\n  say what they are: events(" in answers["in a function"]
     assert answers["write"].startswith("write() has no place in a declarative pipeline")
     assert answers["late_rows"].startswith("late_rows() has no place in a declarative pipeline")
-    assert output.returncode != 0
-    assert "schema= makes 'km' bigint, and in the input it is double" in output.stdout + output.stderr
+
+    # The wrong schema of its last table stops it.
+    assert finished.returncode != 0
+    assert "schema= makes 'km' bigint, and in the input it is double" in finished.stdout + finished.stderr

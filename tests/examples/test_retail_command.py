@@ -38,45 +38,53 @@ def catalog(retail: None) -> Catalog:
     return Catalog(installed().entries, ("retail",))
 
 
-def test_kinds_are_listed_and_described(catalog: Catalog) -> None:
+def test_kinds_are_listed_with_their_versions(catalog: Catalog) -> None:
     offers = {offer.name: offer for offer in list_modules(catalog).offers}
     assert list(offers) == ["retail.baskets", "retail.between_starts", "retail.shifts", "retail.visits"]
     assert (offers["retail.visits"].version, offers["retail.visits"].shape) == ("1.2", "window kind")
     assert (offers["retail.baskets"].version, offers["retail.baskets"].shape) == ("1.0", "row windows")
-    assert count_offers(catalog.plugins()[0][0]) == "4 window kinds"
+    (plugin,) = catalog.plugins()[0]
+    assert count_offers(plugin) == "4 window kinds"
+
+
+def test_a_kind_is_described_with_its_parameters_and_laws(catalog: Catalog) -> None:
     description = describe(catalog, "retail.visits")
     assert [str(parameter) for parameter in description.parameters] == ["gap: int"]
     assert len(description.laws) == len(LAWS)
     assert description.documentation.startswith("A window over events of which each begins")
-    rows = describe(catalog, "retail.baskets", {"evicts": 2})
-    assert len(rows.laws) == len(laws_of(RowWindowLaws))
-    assert rows.drawing.count("window") == 3
+
+
+def test_row_windows_are_described_with_their_laws_and_drawn(catalog: Catalog) -> None:
+    description = describe(catalog, "retail.baskets", {"evicts": 2})
+    assert len(description.laws) == len(laws_of(RowWindowLaws))
+    assert description.drawing.count("window") == 3
 
 
 def test_a_kind_is_drawn_over_three_events(catalog: Catalog) -> None:
-    """Visits with a gap of two ticks.
+    # visits with a gap of two ticks
+    #
+    # 0         10
+    #  [----)          a
+    #     [----)       b
+    #             [-)  c
+    #  [--------)  [--)
+    lines = describe(catalog, "retail.visits").drawing.splitlines()
+    assert lines[-2:] == ["window   [--------)        2", "window              [--)   1"]
 
-    0         10
-     [----)          a
-        [----)       b
-                [-)  c
-     [--------)  [--)
-    """
-    drawn = describe(catalog, "retail.visits").drawing.splitlines()
-    assert drawn[-2:] == ["window   [--------)        2", "window              [--)   1"]
-    assert describe(catalog, "retail.shifts", {"day": 10, "night": 5}).drawing.count("window") == 2
+
+def test_a_kind_is_drawn_with_the_parameters_that_are_given(catalog: Catalog) -> None:
+    drawing = describe(catalog, "retail.shifts", {"day": 10, "night": 5}).drawing
+    assert drawing.count("window") == 2
 
 
 def test_a_kind_is_in_the_table_of_evaluators_beside_our_own(catalog: Catalog) -> None:
-    module = Above()
-    evaluations = {(each.window, each.events, each.evaluator) for each in evaluations_of(module, {}, catalog)}
-    assert {("retail.visits", "any", "general"), ("retail.shifts", "any", "general")} <= evaluations
-    assert {name for name, _, _ in evaluations} == {
-        *own_windows(),
-        "retail.between_starts",
-        "retail.shifts",
-        "retail.visits",
-    }
+    evaluations = list(evaluations_of(Above(), {}, catalog))
+
+    kinds = {evaluation.window for evaluation in evaluations}
+    assert kinds == {*own_windows(), "retail.between_starts", "retail.shifts", "retail.visits"}
+    evaluators = {(row.window, row.events, row.evaluator) for row in evaluations}
+    assert ("retail.visits", "any", "general") in evaluators
+    assert ("retail.shifts", "any", "general") in evaluators
 
 
 def test_a_kind_goes_by_its_name_in_the_shell_too(catalog: Catalog) -> None:
@@ -86,16 +94,22 @@ def test_a_kind_goes_by_its_name_in_the_shell_too(catalog: Catalog) -> None:
     assert parse_window("last 10 2") == last(10).trigger(2)
     assert parse_window("batch 10minutes") == batch("10 minutes")
     assert parse_window("between closes=is_last") == between(closes="is_last")
-    for text, reason in (
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
         ("retail.visits", "missing a required argument"),
         ("retail.visits 5 6", "too many positional arguments"),
         ("retail.visit 5", "no window kind is named 'retail.visit'"),
-    ):
-        with pytest.raises(UsageError, match=reason):
-            parse_window(text)
+    ],
+)
+def test_windows_that_are_written_wrongly_in_the_shell_are_refused(catalog: Catalog, text: str, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        parse_window(text)
 
 
-def test_kinds_are_checked_with_their_laws_and_travel(catalog: Catalog) -> None:
+def test_kinds_are_made_with_parameters_to_be_checked_and_travel(catalog: Catalog) -> None:
     subjects = subjects_in(catalog.plugins()[0], {})
     assert [subject.label for subject in subjects.made] == [
         "retail.baskets 1.0 with evicts=2",
@@ -105,9 +119,11 @@ def test_kinds_are_checked_with_their_laws_and_travel(catalog: Catalog) -> None:
     ]
     section, pickled = check_pickling(subjects)
     assert len(pickled) == 4, section
-    for catalog_entry, laws in (
-        (window("retail.visits", gap=2), LAWS),
-        (window("retail.baskets", evicts=2, partitions="p"), laws_of(RowWindowLaws)),
-    ):
-        verdicts = list(try_laws(catalog_entry))
+
+
+def test_a_kind_of_windows_and_row_windows_keep_all_their_laws(catalog: Catalog) -> None:
+    visits = window("retail.visits", gap=2)
+    baskets = window("retail.baskets", evicts=2, partitions="p")
+    for windows, laws in ((visits, LAWS), (baskets, laws_of(RowWindowLaws))):
+        verdicts = list(try_laws(windows))
         assert [verdict.outcome for verdict in verdicts] == [Outcome.KEPT] * len(laws)

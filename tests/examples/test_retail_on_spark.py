@@ -22,6 +22,7 @@ pytestmark = pytest.mark.nightly
 
 EARLY: Any = early(every_count(2), refinement="retract")
 QUERIES: dict[str, tuple[str, Any]] = {
+    # the kind of windows, and the policy of emission
     "eager visits": ("retail.visits", "eager"),
     "early visits": ("retail.visits", EARLY),
     "eager shifts": ("retail.shifts", "eager"),
@@ -30,12 +31,36 @@ QUERIES: dict[str, tuple[str, Any]] = {
 
 
 def _script() -> Script:
-    """Return a stream in which a late event joins two visits, and is taken back again after the restart."""
-    first = Script().insert(1, 0, 3, 1, key="a").insert(2, 10, 12, 2, key="a").insert(3, 5, 6, 3, key="b")
-    joined = first.batch().insert(4, 4, 9, 4, key="a").insert(5, 30, INFINITY, 5, key="a").point(6, 40, 6, key="b")
-    parted = joined.batch().retract(4, key="a").revise(5, 33, key="a").point(7, 42, 7, key="b").punctuate(25)
-    longer = parted.point(8, 50, 8, key="a").insert(9, 52, 60, 9, key="a").point(10, 61, 1, key="b")
-    return longer.close()
+    """Return a stream of three micro-batches in which an event joins two visits, and is taken back in the last one.
+
+    Ids and payloads are equal, so that results show which events they have.
+    """
+    # time             0         10        20
+    # a, batch 0       [1-)      [2)
+    # a, batch 1           [-4--)               joins 1 and 2, up to the retraction in batch 2
+    two_visits = (
+        Script()
+        .insert(1, start=0, end=3, payload=1, key="a")
+        .insert(2, start=10, end=12, payload=2, key="a")
+        .insert(3, start=5, end=6, payload=3, key="b")
+    )
+    joined = (
+        two_visits.batch()
+        .insert(4, start=4, end=9, payload=4, key="a")
+        .insert(5, start=30, end=INFINITY, payload=5, key="a")
+        .point(6, at=40, payload=6, key="b")
+    )
+    parted = (
+        joined.batch()
+        .retract(4, key="a")
+        .revise(5, new_end=33, key="a")
+        .point(7, at=42, payload=7, key="b")
+        .punctuate(25)
+        .point(8, at=50, payload=8, key="a")
+        .insert(9, start=52, end=60, payload=9, key="a")
+        .point(10, at=61, payload=1, key="b")
+    )
+    return parted.close()
 
 
 @pytest.fixture
@@ -53,20 +78,23 @@ def test_a_plugins_windows_run_by_name_with_all_emissions_and_go_on_after_a_rest
     batches = tables(script)
     assert len(batches) == 3
 
-    def run_so_far() -> dict[str, list[dict[str, Any]]]:
+    def run_to_the_end_of_the_files() -> dict[str, list[dict[str, Any]]]:
+        """Return the rows that each query adds, by its name."""
         stream = read_stream(spark, tmp_path / "stream")
-        return run_together({name: case.query(stream, buckets=1) for name, case in cases.items()}, tmp_path / "state")
+        queries = {name: case.query(stream, buckets=1) for name, case in cases.items()}
+        return run_together(queries, tmp_path / "state")
 
     write_batches(tmp_path / "stream", batches[:2])
-    before = run_so_far()
-    installed.cache_clear()
+    first_rows = run_to_the_end_of_the_files()
+    installed.cache_clear()  # the second run finds the plugin anew
     write_batches(tmp_path / "stream", batches)
-    after = run_so_far()
+    second_rows = run_to_the_end_of_the_files()
+    rows = {name: first_rows[name] + second_rows[name] for name in cases}
 
     for name, case in cases.items():
         expected_rows = expected(case, script)
         assert len(expected_rows) > 3, name
-        assert standing(case, before[name] + after[name]) == expected_rows, name
-    assert sum(map(len, before.values())) > 0
-    assert {row["timing"] for row in before["early visits"] + after["early visits"]} == {"early", "final"}
-    assert "retract" in {row["change"] for row in before["eager visits"] + after["eager visits"]}
+        assert standing(case, rows[name]) == expected_rows, name
+    assert any(first_rows.values())
+    assert {row["timing"] for row in rows["early visits"]} == {"early", "final"}
+    assert "retract" in {row["change"] for row in rows["eager visits"]}

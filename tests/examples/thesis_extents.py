@@ -10,10 +10,14 @@ from collections.abc import Callable, Hashable, Sequence
 from examples.thesis.packets import Packet
 
 Axis = Callable[[Packet], int]
+"""Where a packet lies: at its time, or at its place among rows."""
+
 Extents = dict[int, list[Packet]]
+"""The rows of each window, by the end of its extent."""
 
 
 def by_time(packet: Packet) -> int:
+    """The axis of times."""
     return packet.at
 
 
@@ -74,4 +78,5 @@ def _ending_at(ends: Sequence[int], rows: Sequence[Packet], length: int) -> Exte
 
 
 def _not_empty(extents: Extents) -> Extents:
+    """Return the extents that have rows."""
     return {end: rows for end, rows in extents.items() if rows}

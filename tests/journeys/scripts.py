@@ -91,9 +91,10 @@ def _rows(batch: Batch) -> Iterable[dict[str, Any]]:
     """Yield the rows of the changes of a micro-batch, and that of its punctuation."""
     for step in batch.changes:
         yield _row(step)
-    if batch.punctuation is not None:
-        is_last = batch.punctuation == INFINITY
-        yield {"change": "close"} if is_last else {"change": "punctuate", "start": batch.punctuation}
+    if batch.punctuation == INFINITY:
+        yield {"change": "close"}
+    elif batch.punctuation is not None:
+        yield {"change": "punctuate", "start": batch.punctuation}
 
 
 def _row(step: KeyedChange) -> dict[str, Any]:

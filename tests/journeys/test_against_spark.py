@@ -36,9 +36,9 @@ def test_sessions_are_those_of_spark(spark: SparkSession) -> None:
         at = random.randrange(100) * SECOND
         for _ in range(60):
             at += random.choice(steps)
-            gap = random.choice((1, 5, 10, 20))
+            gap_in_seconds = random.choice((1, 5, 10, 20))
             x = random.randrange(-9, 10) / 4
-            random_rows.append((key, at, gap, x))
+            random_rows.append((key, at, gap_in_seconds, x))
     random.shuffle(random_rows)
     rows = spark.createDataFrame(random_rows, "key string, at long, gap long, x double").selectExpr(
         "key", "timestamp_micros(at) AS ts", "timestamp_micros(at + gap * 1000000) AS until", "gap", "x"

@@ -155,6 +155,9 @@ ROWS_OF_TWO_KEYS = [
 
 
 def test_a_key_may_punctuate_itself(spark: SparkSession, tmp_path: Path) -> None:
+    # batch 0   a: 1, complete up to 10     b: 1
+    # batch 1   a: 2, late                  b: 2
+    # batch 2   the end
     df = stream_of(spark, tmp_path / "stream", ROWS_OF_TWO_KEYS)
     policy = punctuated().with_key_punctuation()
     stream = events(df, key="key", at="at", change="change", watermark=policy, buckets=2)

@@ -58,8 +58,8 @@ CASES_OVER_A_TABLE = ("tumbling", "snapshot", "operator", "speculative", "rows",
 @pytest.fixture(scope="module")
 def script() -> Script:
     """A random stream of revised events of several keys, out of order, in three micro-batches, to its end."""
-    stream = random_stream(3, events=60, keys=("a", "b", None, "c"), closed=True)
-    script = split(shuffle(stream, 3, early_revisions=True), 17, cuts=0.02)
+    stream = random_stream(seed=3, events=60, keys=("a", "b", None, "c"), closed=True)
+    script = split(shuffle(stream, seed=3, early_revisions=True), seed=17, cuts=0.02)
     assert len(list(script.batches())) == 3
     return script
 
@@ -99,7 +99,7 @@ def test_tables_through_spark_mean_what_the_reference_says_of_their_rows_as_a_st
 
 
 SCHEMA = pa.schema([("change", pa.string()), ("at", pa.int64()), ("kind", pa.string()), ("value", pa.float64())])
-BATCHES = [
+BATCHES: list[list[tuple[Any, ...]]] = [
     [
         # change, at, kind, value
         ("insert", 1, "a", 2.0),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +109,7 @@ def test_a_pattern_in_sql_follows_several_columns(spark: SparkSession, rows: Any
 
 
 def test_a_checkpoint_depends_on_the_columns_of_the_order_in_their_order(rows: Any) -> None:
-    def identity_with(order: str | list[str]) -> dict[str, Any]:
+    def identity_with(order: str | list[str]) -> Mapping[str, Any]:
         """Return what a checkpoint knows of the input of a query with an order."""
         query = events(rows, key="k", at="at", order=order).window(last(2)).aggregate(n=stats.count())
         return query.plan.inputs[0].identity()

@@ -384,6 +384,7 @@ def test_times_and_decimals_are_those_of_python_for_a_module(df: DataFrame) -> N
     windows = events(df, at="t").window(tumbling("1 day"))
     query = windows.aggregate(third=module(Third, "d"), at=module(SpelledTime, "t"), plain=module(SpelledTime, "n"))
 
+    # the row has the decimal 1.20, and eight o'clock with and without a zone
     (row,) = collect(query.results())
 
     assert row["third"] == Decimal("0.4")

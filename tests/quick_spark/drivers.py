@@ -63,8 +63,10 @@ def serve(address: str) -> None:
         listener.bind(address)
         listener.listen()
         print("ready", flush=True)
-        while sys.stdin not in (readable := select.select([listener, sys.stdin], [], [])[0]):
-            assert readable
+        while True:
+            readable, _, _ = select.select([listener, sys.stdin], [], [])
+            if sys.stdin in readable:
+                return  # it is never written to: it has ended
             connection, _ = listener.accept()
             if os.fork() == 0:
                 listener.close()
@@ -73,15 +75,21 @@ def serve(address: str) -> None:
 
 
 def _work(connection: socket.socket) -> None:
-    """Be the process that Spark asked for, in the environment and with the output that it gave it, and end."""
+    """Be the process that Spark asked for, as `ask_for_driver.py` describes it, and end.
+
+    It describes its standard output and error, as descriptors, and then the module to run and the environment.
+    """
     try:
-        _, output, _, _ = socket.recv_fds(connection, 1, 2)
-        for number, descriptor in enumerate(output, 1):
+        _, outputs, _, _ = socket.recv_fds(connection, 1, 2)
+        for number, descriptor in enumerate(outputs, 1):
             os.dup2(descriptor, number)
             os.close(descriptor)
-        module, *variables = b"".join(iter(lambda: connection.recv(1 << 16), b"")).split(b"\0")
+
+        parts = b"".join(iter(lambda: connection.recv(1 << 16), b"")).split(b"\0")
+        module, *variables = parts
         os.environb.clear()
         os.environb.update(dict(variable.split(b"=", 1) for variable in variables))
+
         del sys.modules[module.decode()]  # it runs as a program; what it imports is there
         runpy.run_module(module.decode(), run_name="__main__")
     finally:

@@ -23,12 +23,15 @@ def leave_permissions(spark: SparkSession) -> None:
     context: Any = spark.sparkContext
     jvm = context._jvm
     conf = context._jsc.hadoopConfiguration()
+
     compiler = jvm.org.codehaus.janino.SimpleCompiler()  # Spark brings it, for the code that it generates
     compiler.setParentClassLoader(jvm.Thread.currentThread().getContextClassLoader())
     compiler.cook(_SOURCE)
     plain = compiler.getClassLoader().loadClass("PlainFileSystem").newInstance()
     plain.initialize(jvm.java.net.URI("file:///"), conf)
-    checked = jvm.org.apache.hadoop.fs.FileSystem.getLocal(conf)  # one for all of the JVM
+
+    # The file system that all of the JVM shares wraps another one in its field `fs`: that is replaced.
+    checked = jvm.org.apache.hadoop.fs.FileSystem.getLocal(conf)
     inner = jvm.java.lang.Class.forName("org.apache.hadoop.fs.FilterFileSystem").getDeclaredField("fs")
     inner.setAccessible(True)
     inner.set(checked, plain)

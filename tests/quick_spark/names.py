@@ -27,11 +27,13 @@ def remembered_names() -> Iterator[None]:
         yield
 
 
-def _once(ask: Any) -> Any:
-    def look_up(self: Any, name: str) -> Any:
-        answer = ask(self, name)
-        if isinstance(answer, _LASTING):
-            vars(self)[name] = answer  # where Python looks first
-        return answer
+def _once(look_up: Any) -> Any:
+    """Return a `__getattr__` that remembers what another one finds, if it lasts."""
 
-    return look_up
+    def look_up_once(self: Any, name: str) -> Any:
+        meaning = look_up(self, name)
+        if isinstance(meaning, _LASTING):
+            vars(self)[name] = meaning  # Python looks there first, and then asks no `__getattr__`
+        return meaning
+
+    return look_up_once

@@ -341,10 +341,12 @@ class TestQuixStreams:
         right = events(right_rows, key="k", at="at")
         versions = events(right_rows, key="k", at="at", edge=True)
         columns: Any = {"left_columns": ["l"], "right_columns": ["r"]}
+
+        # join_asof: the last message on the right that is not after the left one
         assert rows_of(left.join(versions, **columns), "l", "r") == [("l2", "r1"), ("l3", "r2")]
         assert rows_of(left.join(versions, "left", **columns), "l", "r")[0] == ("l1", None)
 
-        # From a before the left message to b after it: 8 is 1 before 9 and 3 after 5.
+        # join_interval, from a before the left message to b after it: 8 is 1 before 9 and 3 after 5.
         a = 1
         b = 2
         assert rows_of(left.extend(b).join(right.extend(a), **columns), "l", "r") == [("l2", "r1"), ("l3", "r2")]
