@@ -37,7 +37,7 @@ class Shown:
         block: The block.
         command: The command.
         code: The exit code with which it ended here.
-        text: What it printed here.
+        text: Output of the command here.
     """
 
     block: Block

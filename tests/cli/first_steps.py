@@ -111,7 +111,7 @@ class Newcomer:
         """Run a program of Python, which prints what is expected among other lines.
 
         Args:
-            step: What is tried.
+            step: Name of the step, under which its seconds are noted.
             program: The program.
             expected: Text that it has to print.
             inside: Folder in which it runs.
@@ -133,7 +133,7 @@ class Newcomer:
         """Run a command, take its time, and end this program if it prints or returns something else.
 
         Args:
-            step: What is tried.
+            step: Name of the step, under which its seconds are noted.
             command: The command.
             expected: Text that it has to print.
             inside: Folder in which it runs.

@@ -25,7 +25,7 @@ REQUIREMENTS = [
 
 
 def signs_by_topic(done: CommandRun) -> dict[str, list[tuple[str, str]]]:
-    """Return what `muntin doctor --json` says of each topic, as health (`ok`, `note` or `trouble`) and text."""
+    """Return the findings of `muntin doctor --json` by topic, as health (`ok`, `note` or `trouble`) and text."""
     signs: dict[str, list[tuple[str, str]]] = {}
     for sign in done.data:
         signs.setdefault(sign["topic"], []).append((sign["health"], sign["text"]))

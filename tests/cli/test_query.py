@@ -260,6 +260,12 @@ def test_options_that_cannot_be_met_are_told(ask: Run, options: list[str], messa
     assert done.errors.startswith("muntin: ")
 
 
+def test_a_checkpoint_of_a_query_on_spark_that_follows_no_files_is_refused(ask: Run) -> None:
+    done = ask(PLAIN, "--spark", "--checkpoint", "checkpoint")
+    assert (done.code, done.output) == (2, "")
+    assert done.errors == ("muntin: --checkpoint needs a stream, and the present files are a table\n  add --follow\n")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

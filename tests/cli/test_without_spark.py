@@ -217,9 +217,10 @@ print(spreads(query_from_dict(km, {{"rides": rides}}).results()))
 
 
 def test_a_recording_is_replayed(python: Python, tmp_path: Path) -> None:
+    # .point(event, time, value)
     stream = Script().point(1, 2, 5, key="a").point(2, 3, 7, key="b").batch().close()
-    scenario = Scenario(Query(tumbling(10), (Sum(),), lifetimes="points"), stream, Mishaps(cuts=None, disorder=False))
-    recorded(scenario, "columnar", tmp_path / "recording")
+    query = Query(tumbling(10), (Sum(),), lifetimes="points")
+    recorded(Scenario(query, stream, Mishaps(cuts=None, disorder=False)), "columnar", tmp_path / "recording")
     printed = python.command("replay", "recording")
     assert "2 results, no late rows, no rejected rows" in printed
 

@@ -22,6 +22,7 @@ from demo import on_spark
 from demo.questions import QUESTIONS
 from demo.run import Run
 from demo.tally import Tally
+from tests.cli.running import CommandRun
 from tests.demo.files import DAYS, TRUTH, Question, assert_right
 
 
@@ -47,7 +48,7 @@ def answers(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pa
         tallies.append(Tally())
         return tallies[-1]
 
-    command = ["--days", str(DAYS), "--emit", "speculative", "--folder", str(folder)]
+    arguments = ["--days", str(DAYS), "--emit", "speculative", "--folder", str(folder)]
     with pytest.MonkeyPatch.context() as patch, pytest.MonkeyPatch.context() as cut:
         # The demo's session is that of the tests, which goes on after it.
         patch.setattr(on_spark, "local_session", lambda name, log: spark)
@@ -55,27 +56,28 @@ def answers(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pa
         patch.setattr(on_spark, "Tally", new_tally)
 
         cut.setattr(program, "Run", CutShort)
-        output, complaint, code = printed(command)
-        assert (code, complaint) == (1, "Spark's JVM has died; the same command goes on from here\n")
-        assert "writing the flights as a stream" in output
+        cut_short = run_demo(arguments)
+        assert cut_short.code == 1
+        assert cut_short.errors == "Spark's JVM has died; the same command goes on from here\n"
+        assert "writing the flights as a stream" in cut_short.output
         assert (folder / "run").is_dir()
 
         cut.undo()
-        output, complaint, code = printed(command)
-    assert (code, complaint) == (0, "")
-    assert "going on with the run that was cut short" in output
-    assert "no key has state left" in output
+        done = run_demo(arguments)
+    assert (done.code, done.errors) == (0, "")
+    assert "going on with the run that was cut short" in done.output
+    assert "no key has state left" in done.output
     # The last line of each question: all of its micro-batches are done.
-    complete = re.findall(r"^ +\d+ s  (\w+) +(\d+)/\2  [\d,]+ in, 0 late, [\d,]+ out\b", output, re.MULTILINE)
+    complete = re.findall(r"^ +\d+ s  (\w+) +(\d+)/\2  [\d,]+ in, 0 late, [\d,]+ out\b", done.output, re.MULTILINE)
     assert sorted(name for name, _ in complete) == sorted(QUESTIONS)
     return folder
 
 
-def printed(command: list[str]) -> tuple[str, str, int]:
-    """Run the command and return its output, its errors, and its exit code."""
-    with redirect_stdout(StringIO()) as output, redirect_stderr(StringIO()) as complaint:
-        code = program.main(command)
-    return output.getvalue(), complaint.getvalue(), code
+def run_demo(arguments: list[str]) -> CommandRun:
+    """Run the demo in this process."""
+    with redirect_stdout(StringIO()) as output, redirect_stderr(StringIO()) as errors:
+        code = program.main(arguments)
+    return CommandRun(code, output.getvalue(), errors.getvalue())
 
 
 @pytest.mark.nightly

@@ -16,7 +16,7 @@ from muntin import EARLIEST, INFINITY, instant
 
 
 def progress(batch_id: int, **counts: int) -> StreamingQueryProgress:
-    """Return what Spark reports of a micro-batch, with some metrics of the query `delays`, or with none."""
+    """Return a report of Spark on a micro-batch, with some metrics of the query `delays`, or with none."""
     return StreamingQueryProgress.fromJson(
         {
             "id": "00000000-0000-0000-0000-000000000000",

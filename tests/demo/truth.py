@@ -35,7 +35,8 @@ def delays(flights: pd.DataFrame) -> pd.DataFrame:
     """
     departure = flights["departure"]
     last_start = departure.dt.floor(HOP)
-    copies = [flights.assign(start=(last_start - hops * HOP).astype(departure.dtype)) for hops in range(6)]
+    # A departure is in the six windows that start at most an hour before it: a copy of its flight for each.
+    copies = [flights.assign(start=(last_start - hops * HOP).astype(departure.dtype)) for hops in range(HOUR // HOP)]
     delay = pd.concat(copies).groupby(["carrier", "start"])["dep_delay"]
     answer = pd.DataFrame({"flights": delay.count(), "mean_delay": delay.mean(), "p90_delay": delay.quantile(0.9)})
     answer = answer.reset_index()

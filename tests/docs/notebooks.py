@@ -78,7 +78,7 @@ def _without_empty(output: Mapping[str, str]) -> Output:
 
 
 def _output(cell: Mapping[str, Any]) -> Output:
-    """Return what a cell in the file of a notebook printed, and the forms of its value."""
+    """Return the output of a cell in the file of a notebook: its prints, and the forms of its value."""
     printed = ""
     shown = dict[str, str]()
     for output in cell["outputs"]:

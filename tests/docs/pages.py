@@ -77,7 +77,7 @@ class Heading:
     Attributes:
         level: Its level, from 1 to 6.
         text: Its text without back-ticks.
-        section: What stands below it, up to the next heading.
+        section: Lines below it, up to the next heading.
     """
 
     level: int

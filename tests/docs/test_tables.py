@@ -23,7 +23,7 @@ EVALUATION = DOCS / "contributing/evaluation.md"
 
 
 def cell(geometry: Geometry, arrivals: Arrivals, held: Held) -> str:
-    """Return what the table says of a combination: the emissions that it knows, and its conditions."""
+    """Return the cell of a combination: the emissions that it knows, and its conditions."""
     combination = COMBINATIONS.get((geometry, arrivals, held))
     if combination is None:
         return "-"

@@ -91,7 +91,7 @@ class BacktestReport:
             line = [column.name, *map(str, column.counts.values())]
             if column.distribution is not None:
                 line += _spelled_distribution(column.distribution)
-            missing_cells = len(heads) - len(line)
+            missing_cells = len(heads) - len(line)  # a column of texts has no distribution
             lines.append(line + [""] * missing_cells)
         show_table(heads, lines)
 

@@ -144,6 +144,7 @@ def _package_in(folder: Path) -> Path:
     """
     if (folder / "__init__.py").exists():
         return folder
+    # The tests of a project may be a package beside its own one.
     packages = [file.parent for file in sorted(folder.glob("*/__init__.py")) if file.parent.name != "tests"]
     packages = packages or [file.parent for file in sorted(folder.glob("src/*/__init__.py"))]
     if len(packages) == 1:

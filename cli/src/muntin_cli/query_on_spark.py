@@ -156,6 +156,7 @@ def follow(start: Callable[[], StreamingQuery]) -> int:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("waiting for files; Ctrl-C ends it", total=None)
         try:
+            # A second at a time, so that the bar goes on and Ctrl-C is heard.
             while not query.awaitTermination(1):
                 count.update()
                 # `counted` makes a plural by an "s".

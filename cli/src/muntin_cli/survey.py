@@ -46,6 +46,7 @@ def survey(catalog: Catalog) -> Listing:
 
     from concurrent.futures import ThreadPoolExecutor  # each command imports this file, and few need a survey
 
+    # The threads only wait for processes: as many of these run at once as there are cores.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         listings = list(pool.map(load, sorted(distributions)))
     plugins: dict[str, str] = {}

@@ -40,7 +40,7 @@ def select(page: Page, kind: Literal["row", "change"], number: int) -> None:
 
 
 def heading(page: Page) -> str:
-    """Return what the page says is selected: `Row 3`, `Result 8`."""
+    """Return the heading above the details of the selected row or result: `Row 3`, `Result 8`."""
     return page.inner_text("#details h2")
 
 
@@ -50,7 +50,7 @@ def numbers_in(page: Page, part: str, kind: Literal["row", "change"]) -> list[in
     Args:
         page: The page.
         part: The part, as a selector of CSS.
-        kind: What is looked for.
+        kind: Kind of the numbers.
     """
     numbers: list[int] = page.eval_on_selector_all(
         f"{part} [data-{kind}]", "(elements, kind) => elements.map(each => Number(each.dataset[kind]))", kind

@@ -45,6 +45,7 @@ MOST_PER_FRAME = 33
 
 def test_from_a_wrong_number_to_the_row_that_made_it_and_back(open_page: Open) -> None:
     story = flights()
+    # No other delay is an hour long, so only the wrong one makes a mean so large.
     wrong_result = next(change for change in story.changes if change.values["mean_delay"] > 800)
     wrong_row = next(row for row in story.rows if row.values.get("delay") == WRONG)
     page = open_page(story)

@@ -396,8 +396,8 @@ def _changed_flight(change: str, number: int, flight: Mapping[str, Any], new_end
 
     Args:
         change: `revise` if it has landed, `retract` if it is cancelled.
-        number: The number of the row that inserted the flight.
-        flight: That row.
+        number: Number of the row that inserted the flight.
+        flight: Row with that number.
         new_end: The end from now on.
     """
     return {

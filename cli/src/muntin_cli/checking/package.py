@@ -96,7 +96,7 @@ def _not_installed(name: str, project: Path | None, entries: Sequence[EntryPoint
 
 def _editable_folder(owner: Distribution) -> Path | None:
     """Return the source folder of an editable install (PEP 610); None for any other install."""
-    origin = json.loads(owner.read_text("direct_url.json") or "{}")
+    origin = json.loads(owner.read_text("direct_url.json") or "{}")  # pip writes it for a folder, not for an index
     if not origin.get("dir_info", {}).get("editable"):
         return None
     return Path(url2pathname(urlparse(origin["url"]).path))

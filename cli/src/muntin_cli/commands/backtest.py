@@ -110,6 +110,7 @@ def backtest(  # noqa: PLR0913, PLR0917  # each is an option
         if page is not None and report.shown_keys:
             show(f"wrote {page / 'old.html'} and {page / 'new.html'}")
         elif report.shown_keys:
+            # Without --record the rows of a query in SQL are gone by now.
             kept_rows = record if source.is_file() else source
             show(_way_to_rows(kept_rows, module))
     return ExitCode.FINDINGS if result.failing.num_rows else ExitCode.OK

@@ -86,6 +86,8 @@ def query(  # noqa: PLR0913, PLR0917  # each is an option
         for option, value in (("--follow", follow), ("--checkpoint", checkpoint)):
             if value:
                 raise UsageError(f"{option} needs a stream, which runs on Spark\n  add --spark")
+    elif checkpoint is not None and not follow and record is None:
+        raise UsageError("--checkpoint needs a stream, and the present files are a table\n  add --follow")
     tables = tables_of(inputs)
     if output is not None and not follow:
         check_free(output)

@@ -103,7 +103,7 @@ def _column(column: list[Any], lacking: list[int]) -> dict[str, Any]:
 def _spell(value: Any) -> str | int | float | bool | None:
     """Return a value as JSON and JavaScript have it, or as text where they would change it."""
     if value is None or isinstance(value, bool | str):
-        return value
+        return value  # a truth is an `int`, too, and is not to become a number
     if isinstance(value, int):
         return int(value) if abs(value) < _EXACT else str(value)
     if isinstance(value, float):

@@ -128,7 +128,7 @@ def _event_lanes(rows: Sequence[StoryRow], kinds: Sequence[int]) -> list[int]:
             events[row.key][row.input].append(row)
     lanes = [0] * len(rows)
     for events_by_input in events.values():
-        first_lane = 0
+        first_lane = 0  # the lanes of each input begin below those of the input before it
         for _, input_events in sorted(events_by_input.items()):
             input_lanes = lanes_of([(row.start or 0, ends[row.number]) for row in input_events])
             for row, lane in zip(input_events, input_lanes, strict=True):
