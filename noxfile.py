@@ -36,7 +36,7 @@ TESTS: Final = (
     "tests/engine/backends/spark/foreach_batch/test_write.py::test_late_rows_of_each_side_of_a_join_come_from_pairs_on_arrays",
     "tests/engine/backends/spark/foreach_batch/test_write.py::test_a_sink_that_fails_is_named_and_no_sink_has_a_row_twice_or_not_at_all",
     "tests/journeys/test_progress_policies.py::test_with_a_clock_time_passes_without_rows_also_under_available_now",
-    "tests/engine/monitoring/test_metrics_listener.py::test_a_batch_reports_what_it_did_and_a_batch_without_rows_what_is_known_of_it",
+    "tests/engine/monitoring/test_metrics_listener.py::test_a_batch_reports_what_it_did_and_one_without_rows_reports_no_state_and_no_watermark",
     # State, and code where it is not installed: on executors of their own, classic and by Spark Connect.
     "tests/engine/backends/spark/checkpoints/test_state_table.py::test_state_is_read_while_the_query_runs_and_as_text",
     "tests/engine/backends/spark/checkpoints/test_checkpoint.py::test_another_query_is_refused_before_anything_is_read_and_a_newer_version_goes_on",
