@@ -137,7 +137,7 @@ def test_numbers_that_take_for_ever_are_refused_with_what_to_do(value: Any) -> N
     [2**64, 2 ** (MOST_BITS - 1), -(2 ** (MOST_BITS - 1)), Fraction(3, 2**15000), -(10**5000), Decimal("1e999999999")],
     ids=kind_of,
 )
-def test_large_numbers_come_back(value: Any) -> None:
+def test_large_numbers_are_read_back_as_they_were(value: Any) -> None:
     assert CODEC.unpack(CODEC.pack([value])) == [value]
 
 
@@ -167,7 +167,7 @@ def test_a_record_whose_field_is_gone_is_an_error_of_the_state() -> None:
         CODEC.pack([node])
 
 
-def test_damaged_bytes_are_read_or_refused_and_nothing_else() -> None:
+def test_damaged_bytes_are_read_or_refused_with_an_error_of_the_state_and_no_other() -> None:
     random = Random(SEED)
     value = [{"a": (1.5, {2, 3}), 7: [Node(1, Node(2, (None,)))]}, Decimal("1.10"), Fraction(1, 3), 2**80, "snö", b"ab"]
     whole_entries = [

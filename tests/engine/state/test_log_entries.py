@@ -105,7 +105,8 @@ def test_what_was_appended_is_read_back_over_any_number_of_batches() -> None:
         for number, total in delta.items():
             expected[number] = expected.get(number, 0) + total
         assert read_back(log, first_live) == expected
-        assert len(cells.cells) == len(log.read()) <= 3 * (MOST_OF_LEVEL + 1)
+        assert len(cells.cells) == len(log.read())
+        assert len(cells.cells) <= 3 * (MOST_OF_LEVEL + 1), "entries of three levels"
 
 
 def test_entries_that_die_are_removed_unread() -> None:
