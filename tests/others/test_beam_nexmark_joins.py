@@ -103,7 +103,8 @@ def test_query_0_passes_everything_on(seed: int, tmp_path: Path) -> None:
     bids = Counter(tuple(row) for *_, row in results if isinstance(row, list))
     assert bids == Counter(site.bids)
     ids = Counter(row["id"] for *_, row in results if isinstance(row, dict))
-    assert ids == Counter(occurrence.id for occurrence in [*site.people, *site.auctions])
+    people_and_auctions: list[Person | Auction] = [*site.people, *site.auctions]
+    assert ids == Counter(occurrence.id for occurrence in people_and_auctions)
 
 
 @SEEDS
