@@ -255,7 +255,7 @@ def there_and_back(values: list[Any]) -> Any:
 
 @settings(max_examples=100)
 @given(st.lists(VALUES, max_size=6) | st.lists(st.tuples(st.integers(), VALUES), max_size=6))
-def test_any_values_come_back_equal_and_of_their_types(values: list[Any]) -> None:
+def test_a_column_of_any_values_is_read_back_equal_and_of_their_types(values: list[Any]) -> None:
     back = there_and_back(values)
     assert back == values
     without_a_column = COLUMN_CODEC.unpack(COLUMN_CODEC.pack(values))
@@ -289,7 +289,7 @@ def test_any_values_come_back_equal_and_of_their_types(values: list[Any]) -> Non
     ],
     ids=repr,
 )
-def test_values_of_one_kind_and_mixed_ones_come_back(values: list[Any]) -> None:
+def test_a_column_of_values_of_one_kind_or_of_several_is_read_back(values: list[Any]) -> None:
     assert repr(there_and_back(values)) == repr(values)
 
 

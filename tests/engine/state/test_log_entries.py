@@ -35,10 +35,12 @@ class Sums:
         self.sums = {number: total for number, total in self.sums.items() if number >= first_live}
 
     def restore(self, entry: LogEntry) -> None:
+        """Add the sums of an entry to those that are there."""
         for number, total in json.loads(entry.data.strip()).items():
             self.sums[int(number)] = self.sums.get(int(number), 0) + total
 
     def write(self, delta: dict[int, int], first_live: int) -> list[Entry]:
+        """Return the entries of what was added to live slices, by their numbers."""
         live = sorted(number for number in delta if number >= first_live)
         entries: list[Entry] = []
         for numbers in self._pieces(live):
@@ -46,6 +48,7 @@ class Sums:
         return entries
 
     def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
+        """Return the entries that take the place of several, with the sums of live slices."""
         merged = Sums()
         for entry in entries:
             merged.restore(entry)
