@@ -43,7 +43,7 @@ TESTS: Final = (
     "tests/engine/backends/spark/foreach_batch/test_write.py::test_late_rows_of_each_side_of_a_join_come_from_pairs_on_arrays",
     "tests/engine/backends/spark/foreach_batch/test_write.py::test_a_sink_that_fails_is_named_and_no_sink_has_a_row_twice_or_not_at_all",
     "tests/journeys/test_progress_policies.py::test_with_a_clock_time_passes_without_rows_also_under_available_now",
-    "tests/engine/monitoring/test_metrics_listener.py::test_a_batch_reports_what_it_did_and_a_batch_without_rows_what_is_known_of_it",
+    "tests/engine/monitoring/test_metrics_listener.py::test_a_batch_reports_what_it_did_and_one_without_rows_reports_no_state_and_no_watermark",
     # State, and code where it is not installed: on executors of their own, classic and by Spark Connect.
     "tests/engine/backends/spark/checkpoints/test_state_table.py::test_the_state_of_a_running_query_has_its_events_its_live_results_and_its_windows",
     "tests/engine/backends/spark/checkpoints/test_state_table.py::test_the_command_shows_the_state_of_a_key_as_json_or_as_a_table",

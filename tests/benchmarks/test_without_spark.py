@@ -10,7 +10,7 @@ from typing import Final
 import pyarrow as pa
 import pytest
 
-from benchmarks.__main__ import main
+from benchmarks import __main__ as program
 from benchmarks.case import Case
 from benchmarks.cases import WITHOUT_SPARK
 from benchmarks.check import check_answers
@@ -88,12 +88,15 @@ def test_all_libraries_answer_as_many_windows(
     assert len(counts) == 1
 
 
-def test_scripts_and_programs_are_measured_in_processes_of_their_own(tmp_path: Path) -> None:
+def test_scripts_and_programs_are_measured_in_processes_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program, "end_session", lambda: None)  # the session of this process is that of other tests
     arguments = ["--rows", "5_000", "--repeats", "1", "--folder", str(tmp_path)]
     arguments += ["--only=local-start", "--only=local-workers"]
     for system in ("muntin local script", "duckdb script", "muntin local, 1 worker"):
         arguments.append(f"--systems={system}")
-    assert main(arguments) == 0
+    assert program.main(arguments) == 0
 
     results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     medians = {}

@@ -104,7 +104,8 @@ class KeptMembers(IncrementalAggregate[Both, State, list[int]]):
         return State(state.left + other.left, state.right + other.right)
 
     def compute_result(self, state: State) -> list[int]:
-        return sorted(map(number_of_input, [*state.left, *state.right]))
+        payloads: list[Both] = [*state.left, *state.right]
+        return sorted(map(number_of_input, payloads))
 
 
 class Pairs(Operator[Both, int]):

@@ -12,10 +12,10 @@ from unittest.mock import MagicMock
 
 
 def run_program(path: str) -> dict[str, Any]:
-    """Run the function `averages` of a program over its `deliveries`, and return its names.
+    """Run the function `averages` of a program over its `deliveries`, and return what the program has defined.
 
     Args:
-        path: The program; what it does as `__main__` is not done.
+        path: The program; it is not run as `__main__`.
     """
     from quixstreams.dataframe.dataframe import StreamingDataFrame
     from quixstreams.dataframe.registry import DataFrameRegistry
@@ -25,6 +25,7 @@ def run_program(path: str) -> dict[str, Any]:
     from quixstreams.sinks import SinkManager
     from quixstreams.state import StateStoreManager
 
+    # The topic, with the settings that a broker would have for it.
     program = runpy.run_path(path)
     topic = Topic("readings")
     retention = {"retention.ms": "-1", "retention.bytes": "-1"}
@@ -47,12 +48,14 @@ def run_program(path: str) -> dict[str, Any]:
         )
         registry.register_root(readings)
         averages = program["averages"](readings)
+
+        # The messages, as a consumer would hand them over: one after the other, of a single partition.
         stores.on_partition_assign(stream_id=readings.stream_id, partition=0, committed_offsets={})
         messages = chain.from_iterable(program["deliveries"])
         for offset, (sensor, at, celsius) in enumerate(messages):
             reading = {"sensor": sensor, "at": at, "celsius": celsius}
-            place = MessageContext(topic=topic.name, partition=0, offset=offset, size=1)
+            message = MessageContext(topic=topic.name, partition=0, offset=offset, size=1)
             time = program["time_of"](reading, None, 0, 0)
-            averages.test(reading, key=sensor, timestamp=time, ctx=place)
+            averages.test(reading, key=sensor, timestamp=time, ctx=message)
         stores.close()
     return program

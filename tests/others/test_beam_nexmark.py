@@ -39,50 +39,55 @@ GAP = 10 * SECOND
 SEEDS = range(2)
 MANY = 300
 FEW = 100
+"""Numbers of bids; the query of the clock has the fewer ones."""
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_query_5_is_that_of_beam(seed: int, tmp_path: Path) -> None:
+def test_query_5_of_beam_gives_the_auctions_with_the_most_bids_of_each_window(seed: int, tmp_path: Path) -> None:
     bids = random_bids(seed, MANY)
     metadata = {"window_size_sec": SIZE // SECOND, "window_period_sec": PERIOD // SECOND}
     results = by_beam(query5, metadata, arriving(bids), tmp_path)
-    assert Counter((start, row["auction_id"], row["num"]) for start, _, row in results) == hot_items(bids, SIZE, PERIOD)
+    items = Counter((start, row["auction_id"], row["num"]) for start, _end, row in results)
+    assert items == hot_items(bids, SIZE, PERIOD)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_query_7_is_that_of_beam(seed: int, tmp_path: Path) -> None:
+def test_query_7_of_beam_gives_the_highest_bids_of_each_window(seed: int, tmp_path: Path) -> None:
     bids = random_bids(seed, MANY)
     results = by_beam(query7, {"window_size_sec": SIZE // SECOND}, arriving(bids), tmp_path)
-    assert Counter((start, *row) for start, _, row in results) == highest_bids(bids, SIZE)
+    assert Counter((start, *row) for start, _end, row in results) == highest_bids(bids, SIZE)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_query_11_is_that_of_beam(seed: int, tmp_path: Path) -> None:
+def test_query_11_of_beam_gives_the_number_of_bids_of_each_session(seed: int, tmp_path: Path) -> None:
     bids = random_bids(seed, MANY)
-    metadata = {"window_size_sec": GAP // SECOND, "max_log_events": 4, "occasional_delay_sec": 0}
     expected = bids_per_session(bids, GAP)
-    logged: Counter[tuple[int, ...]] = Counter()
-    for start, _, row in by_beam(query11, metadata, arriving(bids), tmp_path):
+    metadata = {"window_size_sec": GAP // SECOND, "max_log_events": 4, "occasional_delay_sec": 0}
+    results = by_beam(query11, metadata, arriving(bids), tmp_path)
+
+    # Beam emits a session in several rows, each with some of its bids and a window that starts in the session.
+    counts: Counter[tuple[int, ...]] = Counter()
+    for start, _end, row in results:
         (bidder_session,) = [
             (bidder, first, last)
-            for bidder, first, last, _ in expected
+            for bidder, first, last, _count in expected
             if bidder == row["bidder_id"] and first <= start <= last
         ]
-        logged[bidder_session] += row["bid_count"]
-    assert {(*bidder_session, count) for bidder_session, count in logged.items()} == set(expected)
+        counts[bidder_session] += row["bid_count"]
+    assert {(*bidder_session, count) for bidder_session, count in counts.items()} == set(expected)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_query_12_is_that_of_beam(seed: int, tmp_path: Path) -> None:
+def test_query_12_of_beam_gives_the_number_of_bids_in_each_period_of_the_clock(seed: int, tmp_path: Path) -> None:
     bids = [bid._replace(at=bid.at // SECOND * SECOND) for bid in random_bids(seed, FEW)]
     results = by_beam(query12, {"window_size_sec": 10}, by_clock(bids), tmp_path)
     expected = bids_per_period([(bid.at, bid) for bid in bids], 10 * SECOND)
-    assert Counter((row["bidder_id"], row["bid_count"]) for _, _, row in results) == Counter(
-        (bidder, count) for bidder, _, count in expected.elements()
-    )
+    counts = Counter((row["bidder_id"], row["bid_count"]) for _start, _end, row in results)
+    assert counts == Counter((bidder, count) for bidder, _period, count in expected.elements())
 
 
 def bid_of_beam(bid: Bid) -> Any:
+    """Return a bid as Beam has it, at its time."""
     timed = beam.window.TimestampedValue
     return timed(model.Bid(bid.auction, bid.bidder, bid.price, bid.at, ""), instant(bid.at))
 
@@ -138,7 +143,7 @@ def by_beam(
 
 
 class Write(beam.DoFn):
-    """Append each row with its window to a file; of a bid, the fields, and of other things by name."""
+    """Appends each row as JSON to a file, after its window: a bid as a list of its fields, and other rows by names."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -153,12 +158,17 @@ class Write(beam.DoFn):
 
 
 def window_of(window: Any) -> tuple[Any, Any]:
-    return (window.start, window.end) if window.start > beam.window.MIN_TIMESTAMP else (0, 0)
+    """Return the start and the end of a window; two zeros of the one that has no start."""
+    if window.start <= beam.window.MIN_TIMESTAMP:
+        return (0, 0)
+    return (window.start, window.end)
 
 
 def instant(ticks: int) -> Any:
+    """Return a time of Beam, given in milliseconds."""
     return beam.utils.timestamp.Timestamp(micros=1_000 * ticks)
 
 
 def ticks(instant: Any) -> int:
+    """Return a time of Beam, or one that is a number already, in milliseconds."""
     return int(instant.micros // 1_000) if hasattr(instant, "micros") else instant

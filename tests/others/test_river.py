@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import reduce
 from random import Random
 from typing import Any
@@ -20,20 +19,33 @@ RANDOM = Random(7)
 VALUES = [round(RANDOM.gauss(10, 3), 3) for _ in range(60)]
 PAIRS = [(value, round(value * 2 + RANDOM.random(), 3)) for value in VALUES]
 WIDTH = 12
+"""The number of values in a window that slides."""
 
 REVERTIBLE = ["Mean", "Var", "SEM", "Sum"]
-"""Those that river's own `Rolling` takes."""
+"""The statistics that river's own `Rolling` takes."""
+
 RUNNING = [
     *REVERTIBLE,
     *("Count", "Max", "Min", "PeakToPeak", "Quantile", "IQR", "Kurtosis", "Skew", "EWMean", "EWVar", "MAD", "Mode"),
 ]
 """Some in Python, some in Rust, some with objects inside; some depend on the order of the values."""
-MERGED = ["Mean", "Var"]
+
+MERGEABLE = ["Mean", "Var"]
+"""Statistics two of which can be added."""
 
 
 def adapted(statistic: Any, **options: Any) -> Any:
+    """Return a statistic of floats as a module, with options of the adapter."""
     types = {"input": float, "result": float | None}
     return from_statistic(statistic, name="river.it", version="0.26", **(types | options))
+
+
+def adds_one_by_one(module: Any, payloads: list[Any]) -> Any:
+    """Return the state of a module after payloads that came one by one."""
+    state = module.create_state()
+    for payload in payloads:
+        state = module.add_events(state, [payload])
+    return state
 
 
 class TestMean(IncrementalAggregateLaws):
@@ -54,8 +66,8 @@ class TestMax(IncrementalAggregateLaws):
     module = adapted(stats.Max)()
 
 
-def running(make: Callable[[], Any], values: list[Any]) -> Any:
-    statistic = make()
+def by_river(statistic: Any, values: list[Any]) -> Any:
+    """Return what a statistic of river itself gives of values."""
     for value in values:
         statistic.update(value)
     return statistic.get()
@@ -64,10 +76,8 @@ def running(make: Callable[[], Any], values: list[Any]) -> Any:
 @pytest.mark.parametrize("name", RUNNING)
 def test_a_statistic_that_is_stored_after_each_value_gives_what_rivers_own_gives(name: str) -> None:
     module = adapted(getattr(stats, name))()
-    state = module.create_state()
-    for value in VALUES:
-        state = module.add_events(state, [value])
-    assert module.compute_result(state) == running(getattr(stats, name), VALUES)
+    state = adds_one_by_one(module, VALUES)
+    assert module.compute_result(state) == by_river(getattr(stats, name)(), VALUES)
 
 
 @pytest.mark.parametrize("name", REVERTIBLE)
@@ -84,12 +94,12 @@ def test_one_state_that_slides_gives_what_rivers_rolling_gives(name: str) -> Non
         assert module.compute_result(state) == pytest.approx(rolling.get(), rel=1e-9)
 
 
-@pytest.mark.parametrize("name", MERGED)
+@pytest.mark.parametrize("name", MERGEABLE)
 def test_merged_slices_give_what_one_statistic_of_all_gives(name: str) -> None:
     module = adapted(getattr(stats, name))()
     slices = [module.add_events(module.create_state(), VALUES[start : start + 10]) for start in range(0, 60, 10)]
     whole = reduce(module.combine, slices)
-    assert module.compute_result(whole) == pytest.approx(running(getattr(stats, name), VALUES))
+    assert module.compute_result(whole) == pytest.approx(by_river(getattr(stats, name)(), VALUES))
 
 
 @pytest.mark.parametrize("name", ["Cov", "PearsonCorr"])
@@ -98,10 +108,7 @@ def test_a_statistic_of_two_variables_gives_what_rivers_own_gives(name: str) -> 
     for pair in PAIRS:
         statistic.update(*pair)
     module = adapted(getattr(stats, name), input=tuple[float, float])()
-    state = module.create_state()
-    for pair in PAIRS:
-        state = module.add_events(state, [pair])
-    assert module.compute_result(state) == statistic.get()
+    assert module.compute_result(adds_one_by_one(module, PAIRS)) == statistic.get()
 
 
 def test_types_come_from_rivers_annotations() -> None:
@@ -109,18 +116,19 @@ def test_types_come_from_rivers_annotations() -> None:
     assert (spell(module.input_field()), spell(module.result_field())) == ("float", "float")
 
 
-def test_a_link_of_two_statistics_is_an_instance() -> None:
+def test_a_link_of_two_statistics_is_adapted_too() -> None:
+    """It is an object, and not a class."""
     module = adapted(stats.Shift(1) | stats.Mean())()
-    state = module.create_state()
-    for value in VALUES:
-        state = module.add_events(state, [value])
-    assert module.compute_result(state) == running(lambda: stats.Shift(1) | stats.Mean(), VALUES)
+    state = adds_one_by_one(module, VALUES)
+    assert module.compute_result(state) == by_river(stats.Shift(1) | stats.Mean(), VALUES)
 
 
-def test_parameters_are_rivers() -> None:
-    module = adapted(stats.Quantile)
+def test_the_parameters_of_a_module_are_those_of_the_statistic() -> None:
+    module = adapted(stats.Quantile)(q=0.9)
+    state = module.add_events(module.create_state(), VALUES)
+    assert module.compute_result(state) == by_river(stats.Quantile(q=0.9), VALUES)
+
+
+def test_a_parameter_that_the_statistic_refuses_is_refused() -> None:
     with pytest.raises(ValueError, match="q is not"):
-        module(q=2)
-    assert module(q=0.9).compute_result(module(q=0.9).add_events(module(q=0.9).create_state(), VALUES)) == running(
-        lambda: stats.Quantile(q=0.9), VALUES
-    )
+        adapted(stats.Quantile)(q=2)

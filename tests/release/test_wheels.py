@@ -22,25 +22,36 @@ from tests.docs.tutorial.environment import create_environment
 
 OURS = distributions()
 CACHES = re.compile(r"/(__pycache__|\.[a-z]+_cache)/")
-WITH_CODE = [each for each in OURS.values() if (each.folder / "src").is_dir()]
+WITH_CODE = [distribution for distribution in OURS.values() if (distribution.folder / "src").is_dir()]
 
 FIELDS = (
-    *("summary", "description", "description_content_type", "license_expression", "license_files"),
-    *("keywords", "classifiers", "requires_python", "author"),
+    "summary",
+    "description",
+    "description_content_type",
+    "license_expression",
+    "license_files",
+    "keywords",
+    "classifiers",
+    "requires_python",
+    "author",
 )
+"""The fields of metadata that every distribution has."""
+
 TARGET = re.compile(r'(?:href|src)="(?P<target>[^"]*)"')
+"""The target of a link or an image on a page."""
 
 
 @pytest.fixture(scope="module")
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that `make dist` makes."""
-    into = tmp_path_factory.mktemp("dist")
-    for each in OURS.values():
-        run_tool("build", "--no-isolation", "--outdir", str(into), str(each.folder))
-    return into
+    """The folder of wheels and source distributions that `make dist` makes."""
+    folder = tmp_path_factory.mktemp("dist")
+    for distribution in OURS.values():
+        run_tool("build", "--no-isolation", "--outdir", str(folder), str(distribution.folder))
+    return folder
 
 
 def run_tool(module: str, *arguments: str) -> str:
+    """Run a tool by the name of its module, and return what it prints."""
     command = [sys.executable, "-m", module, *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -48,11 +59,13 @@ def run_tool(module: str, *arguments: str) -> str:
 
 
 def wheel_of(dist: Path, distribution: Distribution) -> Path:
+    """Return the wheel of a distribution."""
     version = distribution.project["version"]
     return dist / f"{distribution.name.replace('-', '_')}-{version}-py3-none-any.whl"
 
 
 def metadata_in(wheel: Path) -> Metadata:
+    """Return the metadata in a wheel."""
     with zipfile.ZipFile(wheel) as files:
         metadata_name = next(name for name in files.namelist() if name.endswith(".dist-info/METADATA"))
         return Metadata.from_email(files.read(metadata_name))
@@ -94,13 +107,14 @@ def test_the_page_of_a_distribution_can_be_read_on_an_index(dist: Path, distribu
     assert len(text.split()) >= 60, "what it is for, to somebody who knows nothing of the repository"
 
 
-@pytest.mark.parametrize("distribution", WITH_CODE, ids=lambda each: each.name)
-def test_type_checkers_read_the_types_of_a_wheel(dist: Path, distribution: Distribution) -> None:
+@pytest.mark.parametrize("distribution", WITH_CODE, ids=lambda distribution: distribution.name)
+def test_type_checkers_read_the_types_of_each_package_in_a_wheel(dist: Path, distribution: Distribution) -> None:
     with zipfile.ZipFile(wheel_of(dist, distribution)) as wheel:
         names = set(wheel.namelist())
     packages = {name.partition("/")[0] for name in names if ".dist-info/" not in name}
     assert packages
-    assert [package for package in packages if f"{package}/py.typed" not in names] == []
+    for package in packages:
+        assert f"{package}/py.typed" in names
 
 
 @pytest.mark.parametrize("distribution", OURS.values(), ids=OURS)
@@ -119,10 +133,13 @@ def within(requirement: Requirement, extra: str) -> str:
     if not extra:
         return str(requirement)
     text, _, marker = str(requirement).partition("; ")
-    return str(Requirement(f"{text}; {marker} and extra == '{extra}'" if marker else f"{text}; extra == '{extra}'"))
+    condition = f"extra == '{extra}'"
+    if marker:
+        condition = f"{marker} and {condition}"
+    return str(Requirement(f"{text}; {condition}"))
 
 
-@pytest.mark.parametrize("distribution", WITH_CODE, ids=lambda each: each.name)
+@pytest.mark.parametrize("distribution", WITH_CODE, ids=lambda distribution: distribution.name)
 def test_a_wheel_has_all_files_of_its_package(dist: Path, distribution: Distribution) -> None:
     sources = distribution.folder / "src"
     files: set[str] = set()
@@ -152,6 +169,7 @@ def test_muntin_installs_from_the_wheels_alone(dist: Path, tmp_path: Path) -> No
     environment |= {"PIP_CONFIG_FILE": os.devnull, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INDEX": "1"}
 
     def run(program: str, *words: str) -> str:
+        """Run a program of the environment, and return what it prints."""
         command = [str(programs / program), *words]
         done = subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False
@@ -160,11 +178,12 @@ def test_muntin_installs_from_the_wheels_alone(dist: Path, tmp_path: Path) -> No
         return done.stdout
 
     run("python", "-m", "pip", "install", "--quiet", "--find-links", str(dist), "muntin")
-    (version,) = {each.project["version"] for each in OURS.values()}
+    (version,) = {distribution.project["version"] for distribution in OURS.values()}
     assert run("muntin", "--version") == f"muntin {version}\n"
-    listed = run("muntin", "modules")
-    assert "stats.count" in listed
-    assert "patterns.followed_by" in listed
+    modules = run("muntin", "modules")
+    assert "stats.count" in modules
+    assert "patterns.followed_by" in modules
+
     code = (
         "import importlib.metadata, muntin, muntin_adapters, muntin_engine\n"
         f"print(*{{importlib.metadata.version(name) for name in {list(OURS)}}})\n"

@@ -32,7 +32,7 @@ from tests.cli.story_page.chromium import LOOK
 from tests.cli.story_page.crowds import crowd
 from tests.cli.story_page.stories import MINUTE, NOON, WRONG, flights, short_rides
 from tests.engine.recording.recorded import recorded
-from tests.engine.recording.test_explaining import TOLD
+from tests.engine.recording.test_explaining import RECORDED_FAMILIES
 from tests.scenarios.drawing import drawn as drawn_scenario
 from tests.scenarios.scenario import Scenario
 
@@ -412,7 +412,7 @@ def test_no_value_breaks_the_page_and_large_numbers_stay_exact(open_page: Open) 
     assert page.evaluate("document.scripts.length") == 2, "that of the data, and that of the page"
 
 
-@pytest.mark.parametrize("family", TOLD)
+@pytest.mark.parametrize("family", RECORDED_FAMILIES)
 def test_a_recording_of_any_kind_of_query_is_shown_from_its_first_row_to_its_last(
     family: str, open_page: Open, tmp_path: Path
 ) -> None:

@@ -55,6 +55,11 @@ class FakeQuery:
     error: Exception | None = None
     looks: int = 0
 
+    @classmethod
+    def ended(cls, batches: Sequence[Mapping[str, Any]], **fields: Any) -> FakeQuery:
+        """Return a query all of whose micro-batches have ended, with other fields."""
+        return cls(batches, looks=len(batches), **fields)
+
     @property
     def isActive(self) -> bool:
         self.looks += 1

@@ -25,8 +25,7 @@ BATCHES = [progress(number, muntin={"accepted": 1000 * number, "state_bytes": 2_
 
 
 def text_of(query: FakeQuery, *, is_active: bool = False) -> str:
-    """Return the text that shows a query all of whose micro-batches have ended."""
-    query.looks = len(query.batches)
+    """Return the text that shows a query."""
     console = Console(file=StringIO(), record=True, width=120)
     console.print(picture_of(query, is_active=is_active))
     return console.export_text()
@@ -43,7 +42,7 @@ def no_pause(_: float) -> None:
 
 
 def test_a_terminal_shows_the_last_batch_and_the_sums() -> None:
-    text = text_of(FakeQuery(BATCHES))
+    text = text_of(FakeQuery.ended(BATCHES))
     assert "muntin: micro-batch 3" in text
     assert re.search(r"last\s+last 4", text)
     assert line(text, "rows in") == "rows in 3,000 6,000"
@@ -54,7 +53,7 @@ def test_a_terminal_shows_the_last_batch_and_the_sums() -> None:
 
 
 def test_a_query_that_ran_on_spark_has_a_line_for_each_number_that_it_reports() -> None:
-    text = text_of(FakeQuery(recorded(), name="rides"))
+    text = text_of(FakeQuery.ended(recorded(), name="rides"))
     # of the last micro-batch, and of all four
     assert line(text, "rows in").endswith(" 1 7")
     assert line(text, "late").endswith(" 0 1")
@@ -67,23 +66,23 @@ def test_a_query_that_ran_on_spark_has_a_line_for_each_number_that_it_reports() 
 
 
 def test_several_queries_in_one_are_shown_each() -> None:
-    text = text_of(FakeQuery([progress(0, left={"late": 1}, right={"late": 2})]))
+    text = text_of(FakeQuery.ended([progress(0, left={"late": 1}, right={"late": 2})]))
     assert re.findall(r"(\w+): micro-batch 0", text) == ["left", "right"]
 
 
 def test_a_query_without_any_metrics_is_said_to_have_reported_no_muntin_query() -> None:
-    text = text_of(FakeQuery([{"batchId": 0}, {"batchId": 1}], name="other"), is_active=True)
+    text = text_of(FakeQuery.ended([{"batchId": 0}, {"batchId": 1}], name="other"), is_active=True)
     assert text.strip() == "other runs; it has not reported any Muntin query yet"
 
 
 def test_a_query_that_fails_is_shown_with_the_first_line_of_why() -> None:
-    text = text_of(FakeQuery(BATCHES, error=RuntimeError("a module failed\n  at length")))
+    text = text_of(FakeQuery.ended(BATCHES, error=RuntimeError("a module failed\n  at length")))
     assert text.splitlines()[-1].strip() == "the query has failed: a module failed"
 
 
 def test_a_name_that_looks_like_markup_is_shown_as_it_is() -> None:
     queries: dict[str, Any] = {"<b>[red]": {"accepted": 1}}
-    assert "<b>[red]: micro-batch 0" in text_of(FakeQuery([progress(0, **queries)]))
+    assert "<b>[red]: micro-batch 0" in text_of(FakeQuery.ended([progress(0, **queries)]))
 
 
 def test_a_terminal_is_left_with_the_last_picture() -> None:

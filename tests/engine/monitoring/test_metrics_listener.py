@@ -48,7 +48,7 @@ def received_metrics(spark: SparkSession) -> Iterator[Queue[BatchMetrics]]:
         spark.streams.removeListener(listener)
 
 
-def test_a_batch_reports_what_it_did_and_a_batch_without_rows_what_is_known_of_it(
+def test_a_batch_reports_what_it_did_and_one_without_rows_reports_no_state_and_no_watermark(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     # Windows of 10 s. The input is complete up to 5 s before the newest start, and the watermark moves from one end of

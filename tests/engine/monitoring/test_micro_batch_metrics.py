@@ -123,7 +123,7 @@ def test_the_batches_that_spark_keeps_are_read_for_each_query_in_it() -> None:
         {"batchId": 1},
         progress(2, left={"late": 3}, right={}),
     ]
-    batches_by_query = recent_batches(FakeQuery(history, looks=len(history)))
+    batches_by_query = recent_batches(FakeQuery.ended(history))
     assert set(batches_by_query) == {"left", "right"}
     left = [(batch.batch, batch.late) for batch in batches_by_query["left"]]
     right = [(batch.batch, batch.late) for batch in batches_by_query["right"]]
@@ -133,7 +133,7 @@ def test_the_batches_that_spark_keeps_are_read_for_each_query_in_it() -> None:
 
 def test_the_latest_value_is_the_last_that_a_batch_reported() -> None:
     history = [progress(0, muntin={"keys_held": 7}), progress(1, muntin={"keys_held": None})]
-    batches = recent_batches(FakeQuery(history, looks=len(history)))["muntin"]
+    batches = recent_batches(FakeQuery.ended(history))["muntin"]
     assert batches[-1].keys_held is None
     assert latest(batches, "keys_held") == 7
     assert latest(batches, "events_held") is None
@@ -188,10 +188,11 @@ def test_a_minute_after_the_last_warning_the_next_one_comes() -> None:
     assert "write(..., late_rows='late')" in warning.message
 
 
-def test_late_rows_that_a_sink_takes_are_not_warned_of() -> None:
+def test_late_rows_that_a_sink_takes_are_not_warned_of_and_rejected_ones_that_none_takes_are() -> None:
     rows = UnreadRows()
-    assert list(rows.warnings_of(batch(0, second=0, unread_late=0, late=5))) == []
-    (warning,) = rows.warnings_of(batch(1, second=0, unread_late=0, late=5, rejected=2))
+    sink_takes_late_rows = {"unread_late": 0}
+    assert list(rows.warnings_of(batch(0, second=0, late=5, **sink_takes_late_rows))) == []
+    (warning,) = rows.warnings_of(batch(1, second=0, late=5, rejected=2, **sink_takes_late_rows))
     assert warning.kind == "rejected"
     assert "2 of 12 rows were rejected, up to" in warning.message
 

@@ -14,7 +14,7 @@ def shown_batches(html: str) -> list[str]:
 
 
 def test_a_query_is_shown_with_its_last_micro_batches() -> None:
-    html = html_of(FakeQuery(recorded(), name="rides", looks=4), is_active=True)
+    html = html_of(FakeQuery.ended(recorded(), name="rides"), is_active=True)
     assert "(Spark query &#x27;rides&#x27;, id, run run)" in html
     assert ">watermark</th>" in html
     assert shown_batches(html) == ["3", "2", "1", "0"]
@@ -23,7 +23,7 @@ def test_a_query_is_shown_with_its_last_micro_batches() -> None:
 
 def test_a_table_has_the_last_five_micro_batches_at_most() -> None:
     batches = [progress(number, muntin={"accepted": 1000 + number}) for number in range(8)]
-    html = html_of(FakeQuery(batches, looks=8), is_active=False)
+    html = html_of(FakeQuery.ended(batches), is_active=False)
     assert html.count("<tbody><tr>") == 1
     assert shown_batches(html) == ["7", "6", "5", "4", "3"]
     assert "1,007" in html
@@ -31,7 +31,7 @@ def test_a_table_has_the_last_five_micro_batches_at_most() -> None:
 
 
 def test_names_and_errors_are_escaped() -> None:
-    query = FakeQuery([progress(muntin={})], name="<rides>", error=ValueError("a < b"), looks=1)
+    query = FakeQuery.ended([progress(muntin={})], name="<rides>", error=ValueError("a < b"))
     html = html_of(query, is_active=False)
     assert "<rides>" not in html
     assert "&lt;rides&gt; has failed: a &lt; b" in html

@@ -12,7 +12,7 @@ from muntin_engine.packages.local_code import local_modules
 from muntin_engine.packages.pickled_code import pickled_with_local_code
 
 
-def test_a_module_that_is_imported_under_another_name_than_its_own_does_not_travel_and_is_no_error(
+def test_a_module_that_is_imported_under_another_name_than_its_own_is_not_shipped_with_queries_and_is_no_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tmp_path.joinpath("beside_a_script.py").write_text("VALUE = 1\n", encoding="utf-8")

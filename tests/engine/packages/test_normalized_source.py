@@ -20,6 +20,9 @@ DISTURBED = "AST constructor recursion depth mismatch (before=63, after=75)"
 """The message of CPython 3.11, for source that has no fault."""
 
 
+FUNCTION: Any = while_parsing
+
+
 class Plain:
     """It has no method by which its source could be found."""
 
@@ -71,7 +74,7 @@ def _nothing_parsed_yet() -> None:
 @pytest.mark.parametrize(
     "parse",
     [
-        pytest.param(lambda: normalized_source.function_source(while_parsing), id="of a function"),
+        pytest.param(lambda: normalized_source.function_source(FUNCTION), id="of a function"),
         pytest.param(lambda: normalized_source.class_source(FakeParse), id="of a class"),
         pytest.param(lambda: normalized_source.class_source(Plain), id="of a class without methods"),
         pytest.param(lambda: normalized_source.module_source("x = 1  # one"), id="of a module"),

@@ -51,9 +51,9 @@ def test_a_story_has_the_results_of_the_query_and_the_fates_of_all_rows(family: 
     fates = Counter(str(row.fate) for row in story.rows)
     for fate in ("late", "rejected", "filtered", "shed"):
         assert fates[fate] == run.counts[fate]
-    for row in story.rows:
-        has_reason = bool(row.reason)
-        assert has_reason is (row.fate is not Fate.COUNTED)
+    for story_row in story.rows:
+        has_reason = bool(story_row.reason)
+        assert has_reason is (story_row.fate is not Fate.COUNTED)
 
 
 @pytest.mark.parametrize("family", ["cutting", "of_sessions", "in_order", "joined", "united"])

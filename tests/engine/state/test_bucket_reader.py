@@ -109,7 +109,7 @@ class StatePlaces(NamedTuple):
     of_j: str
 
 
-WINDOWS_ON_SLICES: Any = pytest.mark.parametrize(
+WINDOWS_ON_SLICES = pytest.mark.parametrize(
     ("window", "places"),
     [
         (hopping(10, 5), StatePlaces("slice", early="[0,5)", late="[10,15)", of_j="[10,15)")),

@@ -297,7 +297,8 @@ SET, DECIMAL, PAIRS, UNUSED = 2, 6, 12, 77
 
 def extension(code: int, content: Any) -> bytes:
     """Return a value of an extension type of MessagePack, whose content is packed too."""
-    return msgpack.packb(msgpack.ExtType(code, msgpack.packb(content)))
+    packed: bytes = msgpack.packb(msgpack.ExtType(code, msgpack.packb(content)))
+    return packed
 
 
 @pytest.mark.parametrize(

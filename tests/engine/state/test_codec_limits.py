@@ -137,7 +137,7 @@ def test_numbers_that_take_for_ever_are_refused_with_what_to_do(value: Any) -> N
     [2**64, 2 ** (MOST_BITS - 1), -(2 ** (MOST_BITS - 1)), Fraction(3, 2**15000), -(10**5000), Decimal("1e999999999")],
     ids=kind_of,
 )
-def test_large_numbers_come_back(value: Any) -> None:
+def test_large_numbers_are_read_back_as_they_were(value: Any) -> None:
     assert CODEC.unpack(CODEC.pack([value])) == [value]
 
 
@@ -167,7 +167,7 @@ def test_a_record_whose_field_is_gone_is_an_error_of_the_state() -> None:
         CODEC.pack([node])
 
 
-def test_damaged_bytes_are_read_or_refused_and_nothing_else() -> None:
+def test_damaged_bytes_are_read_or_refused_with_an_error_of_the_state_and_no_other() -> None:
     random = Random(SEED)
     value = [{"a": (1.5, {2, 3}), 7: [Node(1, Node(2, (None,)))]}, Decimal("1.10"), Fraction(1, 3), 2**80, "snö", b"ab"]
     whole_entries = [
@@ -255,7 +255,7 @@ def there_and_back(values: list[Any]) -> Any:
 
 @settings(max_examples=100)
 @given(st.lists(VALUES, max_size=6) | st.lists(st.tuples(st.integers(), VALUES), max_size=6))
-def test_any_values_come_back_equal_and_of_their_types(values: list[Any]) -> None:
+def test_a_column_of_any_values_is_read_back_equal_and_of_their_types(values: list[Any]) -> None:
     back = there_and_back(values)
     assert back == values
     without_a_column = COLUMN_CODEC.unpack(COLUMN_CODEC.pack(values))
@@ -289,7 +289,7 @@ def test_any_values_come_back_equal_and_of_their_types(values: list[Any]) -> Non
     ],
     ids=repr,
 )
-def test_values_of_one_kind_and_mixed_ones_come_back(values: list[Any]) -> None:
+def test_a_column_of_values_of_one_kind_or_of_several_is_read_back(values: list[Any]) -> None:
     assert repr(there_and_back(values)) == repr(values)
 
 

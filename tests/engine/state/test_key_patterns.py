@@ -68,13 +68,17 @@ def test_a_key_is_as_far_as_the_furthest_pattern_that_allows_it(
 
 
 def test_patterns_that_others_make_superfluous_are_not_kept() -> None:
-    # region, sensor, time
-    needed: list[CompletePattern] = [((("eu",), (3,)), 30), ((("eu",), ()), 20), (((), (10, 20)), 9)]
+    # conditions on the region and the sensor, time
+    needed: list[CompletePattern] = [
+        ((("eu",), (3,)), 30),
+        ((("eu",), ()), 20),  # any sensor
+        (((), (10, 20)), 9),  # a range of sensors, of any region
+    ]
     superfluous: list[CompletePattern] = [
         ((("eu",), (3,)), 20),  # all of eu is complete to 20
-        (((), (10, 15)), 9),  # as is the wider range 10..20
-        ((("eu",), (10, 20)), 9),  # as is this range in all regions
-        (((), (12,)), 4),  # as is the range that has 12, and further
+        (((), (10, 15)), 9),  # the wider range is complete to 9
+        ((("eu",), (10, 20)), 9),  # and so in any region
+        (((), (12,)), 4),  # and so is 12 in it
     ]
     for patterns in (superfluous + needed, needed + superfluous):
         assert sorted(KeyPatterns(patterns).to_data(), key=str) == sorted(needed, key=str)

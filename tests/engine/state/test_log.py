@@ -71,7 +71,7 @@ class SpeculativeSums:
 
 @pytest.mark.usefixtures("small_entries")
 @pytest.mark.parametrize("seed", range(4))
-def test_a_result_and_the_one_before_it_are_told_apart_whatever_entries_they_are_in(seed: int) -> None:
+def test_changed_results_are_retracted_after_a_restart_as_without_one_whatever_entries_hold_them(seed: int) -> None:
     random = Random(seed)
     keys = range(random.randrange(300, 900))
     other_keys = [10**6 + random.randrange(3) for _ in range(random.randrange(12))]

@@ -35,10 +35,12 @@ class Sums:
         self.sums = {number: total for number, total in self.sums.items() if number >= first_live}
 
     def restore(self, entry: LogEntry) -> None:
+        """Add the sums of an entry to those that are there."""
         for number, total in json.loads(entry.data.strip()).items():
             self.sums[int(number)] = self.sums.get(int(number), 0) + total
 
     def write(self, delta: dict[int, int], first_live: int) -> list[Entry]:
+        """Return the entries of what was added to live slices, by their numbers."""
         live = sorted(number for number in delta if number >= first_live)
         entries: list[Entry] = []
         for numbers in self._pieces(live):
@@ -46,6 +48,7 @@ class Sums:
         return entries
 
     def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
+        """Return the entries that take the place of several, with the sums of live slices."""
         merged = Sums()
         for entry in entries:
             merged.restore(entry)
@@ -105,7 +108,8 @@ def test_what_was_appended_is_read_back_over_any_number_of_batches() -> None:
         for number, total in delta.items():
             expected[number] = expected.get(number, 0) + total
         assert read_back(log, first_live) == expected
-        assert len(cells.cells) == len(log.read()) <= 3 * (MOST_OF_LEVEL + 1)
+        assert len(cells.cells) == len(log.read())
+        assert len(cells.cells) <= 3 * (MOST_OF_LEVEL + 1), "entries of three levels"
 
 
 def test_entries_that_die_are_removed_unread() -> None:

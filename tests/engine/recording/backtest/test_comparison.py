@@ -95,10 +95,10 @@ def six_results(tmp_path: Path) -> ColumnDifferences:
 def test_differences_come_by_size_and_those_without_one_last(six_results: ColumnDifferences) -> None:
     rows = six_results.rows.to_pylist()
     assert [(row["key"], row["kind"]) for row in rows] == [
-        ("k2", "changed"),
-        ("k1", "changed"),
-        ("k0", "changed"),
-        ("k3", "changed"),
+        ("k2", "changed"),  # from NaN to 3
+        ("k1", "changed"),  # from 2 to -2
+        ("k0", "changed"),  # from 1 to 1.5
+        ("k3", "changed"),  # from null to 4
         ("k5", "only old"),
     ]
     assert isnan(rows[0]["difference"])
