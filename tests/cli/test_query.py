@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 import subprocess
 import sys
 from datetime import datetime
@@ -121,6 +122,16 @@ def test_a_mistake_in_a_question_is_told_with_its_place(muntin: Run, question: P
     assert done.code == 2
     assert "line 2, column 6: TUMBL is no window function" in done.errors
     assert "did you mean TUMBLE?" in done.errors
+
+
+def test_a_folder_of_a_partition_is_a_path_and_no_name_with_a_path(
+    muntin: Run, question: Path, folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(folder, tmp_path / "day=1")
+    question.write_text(HOURS.replace("TABLE rides", "TABLE `day=1`"))
+    done = muntin("query", question, "--input", tmp_path / "day=1")
+    assert done.errors == ""
+    assert done.output.splitlines()[1].split()[0] == "north"
 
 
 def test_an_input_that_does_not_exist_is_told(muntin: Run, question: Path, tmp_path: Path) -> None:

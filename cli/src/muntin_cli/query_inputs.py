@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,7 +81,7 @@ def tables_of(inputs: Sequence[str]) -> list[InputTable]:
     tables: list[InputTable] = []
     for text in inputs:
         name, has_name, path_text = text.partition("=")
-        if not has_name:
+        if not has_name or "/" in name or os.sep in name:  # a path such as data/day=1, which has no name before it
             name = ""
             path_text = text
         if _WILDCARDS.isdisjoint(path_text):
