@@ -113,7 +113,7 @@ def test_a_failure_names_module_key_window_and_method(
     assert isinstance(error.window, Window)
     if method != "create_state":
         assert error.key == ("b",)
-    if method not in ("create_state", "deduct", "remove_events"):  # the last two are called for the next window
+    if method not in ("create_state", "deduct", "remove_events"):  # rows leave when the next window is computed
         assert error.window.start <= 5 < error.window.end, "the window of the seven"
     assert feed.cells.cells == cells_before
 

@@ -29,7 +29,8 @@ def test_sessions_that_ended_do_not_come_back_with_the_entry_of_one_that_is_open
      [-------)           ended, emitted
          [-----!---)     open at the watermark: no output lies before its start any more
     """
-    drawn("upgraded", 194464643).check()
+    seed_of_such_a_stream = 194464643
+    drawn("upgraded", seed_of_such_a_stream).check()
 
 
 def test_an_evaluator_that_is_not_registered_is_run_beside_the_others() -> None:

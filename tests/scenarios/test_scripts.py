@@ -99,7 +99,7 @@ def test_a_life_goes_on_when_all_that_is_left_of_it_is_settled(emit: EmitPolicy)
     """The second event is deleted when the first is settled; the others are of the life of the first, by their ranks.
 
     0   3  5  6 7 8
-    !   w  x  ! ! !
+    !   w  x  ! ! !        w: the watermark of the first batch; x: inserted in the second, deleted in the third
     """
     stream = Script().point(1, 0, 1).punctuate(3).batch().point(2, 5, 2).batch().retract(2).batch()
     stream = stream.point(3, 6, 3).point(4, 7, 4).point(5, 8, 5).close()
