@@ -113,11 +113,14 @@ def _row(step: KeyedChange) -> dict[str, Any]:
 
 def expected(case: Case, script: Script) -> Counter[Row]:
     """Return the rows that must stand at the end of a script, according to the reference evaluator."""
-    rows_seen: Counter[Row] = Counter()
+    watermark = script.last_watermark()
+    horizon = _horizon(case, script)
+    rows: Counter[Row] = Counter()
     for key, history in _histories(case, script).items():
-        for out in evaluate(case.reference, history, script.last_watermark(), _horizon(case, script)):
-            rows_seen[_comparable_row(key, out.window.start, out.window.end, out.start, out.end, out.value)] += 1
-    return rows_seen
+        for result in evaluate(case.reference, history, watermark, horizon):
+            window = result.window
+            rows[_comparable_row(key, window.start, window.end, result.start, result.end, result.value)] += 1
+    return rows
 
 
 def _histories(case: Case, script: Script) -> dict[Hashable, list[Event[Any]]]:
