@@ -52,9 +52,9 @@ class RowsOfKey(NamedTuple):
 class KeyStates:
     """The states of one module.
 
-    Cost: for each row a call that adds it and one that removes it, and for each window one for its result. A state that
-    as many rows were removed from as a window has is built anew before the next batch, in one call: so the rounding of
-    removals that are not exact does not add up for ever.
+    Cost: for each row a call that adds it and one that removes it, and for each window one for its result. A state from
+    which more rows were removed than a window has is built anew in the next batch of its key, in one call: so the
+    rounding of removals that are not exact does not add up for ever.
 
     Attributes:
         label: The module, by name and version.
