@@ -118,6 +118,7 @@ TESTING = ("muntin.testing", "pytest", "hypothesis")
 SDK_ROOMS = (
     Room("errors"),
     Room("notebook"),
+    Room("frozen", needs=("typing_extensions",)),
     Room("axis"),
     Room("events", needs=("typing_extensions",)),
     Room("changes", needs=("typing_extensions",)),

@@ -16,6 +16,7 @@ from typing_extensions import TypeVar
 
 from muntin.errors import StreamError
 from muntin.events import Event
+from muntin.frozen import subscriptable
 
 __all__ = [
     "Change",
@@ -47,6 +48,7 @@ def same_id(id: Hashable) -> Hashable:
     return id
 
 
+@subscriptable
 @dataclass(frozen=True, slots=True)
 class Insertion(Generic[P]):
     """A new event.
@@ -68,6 +70,7 @@ class Insertion(Generic[P]):
         return self.event.start
 
 
+@subscriptable
 @dataclass(frozen=True, slots=True)
 class Revision(Generic[P]):
     """A new end for an earlier event; a new end equal to the start deletes it.

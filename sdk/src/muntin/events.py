@@ -17,6 +17,7 @@ from typing_extensions import TypeVar
 
 from muntin.axis import INFINITY, TickSpan
 from muntin.errors import StreamError
+from muntin.frozen import subscriptable
 
 P = TypeVar("P", covariant=True)
 """The type of an event's payload."""
@@ -53,6 +54,7 @@ class Lifetime(TickSpan):
         return self.start < other.end and other.start < self.end
 
 
+@subscriptable
 @dataclass(frozen=True, slots=True)
 class Event(TickSpan, Generic[P]):
     """A payload with its lifetime `[start, end)`.

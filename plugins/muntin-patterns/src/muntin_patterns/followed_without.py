@@ -9,6 +9,7 @@ from typing import Generic, NamedTuple
 from typing_extensions import TypeVar
 
 from muntin import Duration, Instant, StreamOperator, ticks
+from muntin.frozen import subscriptable
 
 T = TypeVar("T")
 
@@ -29,6 +30,7 @@ class Part(NamedTuple, Generic[T]):
     breaks: bool = False
 
 
+@subscriptable
 @dataclass(frozen=True, slots=True)
 class Pair(Generic[T]):
     """Two events, the second after the first.

@@ -9,11 +9,13 @@ from itertools import compress
 from typing import Any, Generic
 
 from muntin import IncrementalOperator
+from muntin.frozen import subscriptable
 from muntin_stats.order import sort_key_of, unsigned
 from muntin_stats.parameters import flag, one_of, whole_number
 from muntin_stats.ranked import K, R, Ranked, ranked
 
 
+@subscriptable
 @dataclass(frozen=True, slots=True)
 class RankedRow(Generic[R, K]):
     """A row with its rank, 1 for the first, and the value it is ranked by."""

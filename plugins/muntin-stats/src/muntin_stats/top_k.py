@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Generic
 
 from muntin import IncrementalOperator
+from muntin.frozen import subscriptable
 from muntin_stats.order import T, in_order, present, unsigned
 from muntin_stats.parameters import flag, whole_number
 
 
+@subscriptable
 @dataclass(frozen=True, slots=True)
 class Place(Generic[T]):
     """A value and its place, 1 for the first."""

@@ -11,6 +11,7 @@ from typing_extensions import TypeVar
 from muntin.errors import ModuleContractError
 from muntin.errors.safe_text import safe_message
 from muntin.events import Event
+from muntin.frozen import subscriptable
 from muntin.modules.aggregate import rows_of
 from muntin.modules.module import Module
 from muntin.policies import OutputContract
@@ -24,6 +25,7 @@ Result = TypeVar("Result")
 _TUPLE: Final[Any] = tuple  # of types that are known at run time alone
 
 
+@subscriptable
 @dataclass(frozen=True, slots=True)
 class Caught(Generic[Result]):
     """A module's result, or its error.

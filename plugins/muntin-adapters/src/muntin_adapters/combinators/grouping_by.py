@@ -9,6 +9,7 @@ from typing import Any, Final, Generic
 from typing_extensions import TypeVar
 
 from muntin.errors import ModuleDefinitionError
+from muntin.frozen import subscriptable
 from muntin.modules.module import Module
 from muntin.windows.extent import Window
 from muntin_adapters.combinators.wrapping import Wrapping, module_class, types_of, wrap
@@ -18,6 +19,7 @@ Group = TypeVar("Group")
 Value = TypeVar("Value")
 
 
+@subscriptable
 @dataclass(frozen=True, slots=True)
 class Grouped(Generic[Group, Value]):
     """A payload and its group: two columns of a query."""
@@ -26,6 +28,7 @@ class Grouped(Generic[Group, Value]):
     value: Value
 
 
+@subscriptable
 @dataclass(frozen=True, slots=True)
 class GroupMember(Generic[Group]):
     """A group and an optional payload, for an aggregate such as a count that needs none: one or two columns."""

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Generic, get_args, get_origin
 from typing_extensions import TypeVar
 
 from muntin.errors import ModuleDefinitionError
+from muntin.frozen import subscriptable
 from muntin.modules.module import Module
 from muntin_adapters.combinators.annotations import without_null
 from muntin_adapters.combinators.wrapping import Delegating, module_class, types_of, wrap
@@ -19,6 +20,7 @@ Group = TypeVar("Group")
 Result = TypeVar("Result")
 
 
+@subscriptable
 @dataclass(frozen=True, slots=True)
 class Ranked(Generic[Group, Result]):
     """A group with its result; its place in a list is its rank."""
