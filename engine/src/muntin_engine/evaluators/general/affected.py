@@ -199,6 +199,8 @@ class AffectedWindows:
                 limit=progress.max_event_time,
                 horizon=progress.horizon,
             )
+        # Early results are of windows with members as soon as these exist. A window comes into being without a change
+        # in it only if the horizon passes its start, and only where windows do not wait for events.
         if previous.horizon >= progress.horizon or self._query.window.waits_for_events:
             return []
         # As the horizon moves on, more windows exist of events without an end: of those that have none now, and of

@@ -193,10 +193,10 @@ class GeneralAssigner(Assigner):
         self._cached_stretches = None
 
     def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
-        """Return the open windows that start before the end of a stretch and end after its start.
+        """Return the open windows that start before `end` and end after `start`.
 
-        The stretch may be empty, or end before it starts: an event without an end that gets one changes only windows
-        that were not there yet.
+        The end may be at the start or before it: callers cut the stretch of a change at the horizon, and a change may
+        concern only windows after the horizon, which do not exist yet.
         """
         return list(self._open_windows(min(start, end - 1), end, ends_after=start, limit=limit))
 

@@ -97,7 +97,7 @@ class GridAssigner(Assigner):
         return self.ending(members, ends_after, limit, horizon)
 
     def ending(self, events: Sequence[StoredEvent], ends_after: int, limit: int, horizon: int) -> list[Window]:
-        """Return the windows of events, each once."""
+        """Return the windows of events that end after `ends_after` and at `limit` or before, in order, each once."""
         if not events:
             return []
         earliest = min(map(by_since, events))
@@ -127,6 +127,7 @@ class GridAssigner(Assigner):
     def next_end(self, events: EventIndex, tick: int) -> int:
         """Return the smallest end after a tick among the windows of the events."""
         first_start = max(self._start_ending_after(tick), self.frontier)
+        # An event whose membership ends at the first start or before it is in none of these windows.
         earliest = events.earliest(first_start)
         if earliest == INFINITY:
             return INFINITY
@@ -384,7 +385,10 @@ class CountAssigner(Assigner):
     def release(
         self, events: Iterable[StoredEvent], movable: Sequence[StoredEvent], watermark: int
     ) -> list[StoredEvent]:
-        """Return the events that only closed windows count, and set breaks in their place."""
+        """Return the events that only closed windows count, and set breaks where these were.
+
+        No window counts times on both sides of a break: so no new window is made of the times that are left there.
+        """
         needed = self._needed_ticks({event.since for event in movable}, watermark)
         self._break_between(needed)
         return [event for event in events if event.is_member and event.since not in needed]

@@ -69,8 +69,9 @@ class LivesRun(GeneralRun):
     def output_watermark(self, earliest: int) -> int:
         """Return the output watermark, before which no output changes any more.
 
-        A result at the end of its window lies after the watermark, also where the end of a life cuts the window: a life
-        that is not over ends after the watermark, and so does a life that a later event begins.
+        Output at the ends of windows may start earlier here than for keys that are never forgotten, as the end of a
+        life cuts its windows. But it still starts after the watermark: a life that is not over ends after the
+        watermark, and so does a life that a later event begins.
 
         Args:
             earliest: The least tick at which a key that has a state may still emit or change output.

@@ -76,6 +76,8 @@ class SpeculativeEmission(Emission):
         """Return the content of the affected windows that have changed."""
         contents: dict[Window, Content] = {}
         windows_to_sweep: list[Window] = []
+
+        # Time-bound windows are computed in pieces, between the starts of events.
         event_starts: list[int] = []
         if self._query.is_cut_at_changes:
             event_starts = sorted(event.start for event in state.events)
@@ -89,7 +91,8 @@ class SpeculativeEmission(Emission):
                 contents[window] = _NO_CONTENT  # unless the sweep finds members
                 windows_to_sweep.append(window)
             elif change.touches_members:
-                # A stored state has all members of the window, so it gives the result of the last piece alone.
+                # A stored state has all members of the window. In a window of several pieces only the last one is
+                # computed from all members: so the state is of use if the change is in that piece.
                 if self._can_update_all(entry, change) and self._is_last_piece(window, change, event_starts):
                     contents[window] = self._updated_content(key, window, entry, change)
                 else:
@@ -156,6 +159,8 @@ class SpeculativeEmission(Emission):
     ) -> Content:
         """Return the content of a window that a sweep has come to, which has members.
 
+        The content of a time-bound window may be computed in pieces, between the starts of its members.
+
         Args:
             key: The key of the window.
             step: The window, with its members.
@@ -170,7 +175,8 @@ class SpeculativeEmission(Emission):
                 slide.skip()
             return Content(size, [], pieces)
 
-        # Otherwise one result of each module covers the window.
+        # Otherwise one result of each module covers the window. A slide whose result is not used here has to skip the
+        # window: its state does not follow it.
         states: list[Any] = []
         results: list[Any] = []
         for place, (computation, slide) in enumerate(zip(self._computations, slides, strict=True)):

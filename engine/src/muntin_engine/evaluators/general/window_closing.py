@@ -107,7 +107,8 @@ class Closing:
         """
         assigner = state.assigner
 
-        # A window may close before an earlier one: the events that it alone needs are dropped here.
+        # A window may close before an earlier one: the events that it alone needs are dropped here. At the end of the
+        # input all windows close, in order.
         is_closed: Callable[[Window], bool] | None = None
         if state.closes_out_of_order and EARLIEST < watermark < INFINITY:
             movable = _movable_members(state, watermark)
@@ -118,7 +119,7 @@ class Closing:
         assigner.close(self._limit(state, watermark))
 
         closed_count = 0
-        if not self._is_final and state.windows:
+        if not self._is_final and state.windows:  # final output has no entries of emitted windows
             closed_count = state.windows.close(assigner.frontier, watermark, is_closed)
 
         # An event whose end may still move is kept, so that its revision finds it.
@@ -145,6 +146,7 @@ class Closing:
         watermark = progress.watermark
         first_open = assigner.first_open(events.earliest(assigner.frontier))
 
+        # The key has to be evaluated at the first of these watermarks, to close windows or to forget rows.
         closing_times = state.waiting_times(watermark)
         if self._event_ends_move:  # events that no window needs are kept because their ends may be revised
             closing_times += [event.end + 1 for event in events.until_at_most(assigner.frontier)]
@@ -165,7 +167,7 @@ class Closing:
         clock = INFINITY
         max_event_time = INFINITY
         if not self._is_final and state.windows:
-            closing_times += state.windows.unsettled()
+            closing_times += state.windows.unsettled()  # the entries of replaced windows, whose output becomes final
             clock, max_event_time = state.windows.wake_ups()
             # A trigger that is due already by the key's own progress is due in the next batch, whatever progress comes.
             if max_event_time <= progress.max_event_time:

@@ -304,6 +304,7 @@ class KeyEvents:
         if has_ids:
             gone_columns = [list(column) for column in zip(*gone_ids, strict=True)]
             input_ids = [id for id, _ in ids]
+            # Only this policy moves starts. With any other one an event still has the start that it was inserted with.
             if self.query.late.policy is LatePolicy.ADJUST:
                 origins = [start for _, start in ids]
         data = EventsData(

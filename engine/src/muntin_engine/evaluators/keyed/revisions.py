@@ -59,7 +59,8 @@ class RevisedEvents(NetChanges):
         """
         event = self._state.event(identity)
 
-        # Rows that waited go on from the state of the event that was kept with them, if there is one.
+        # Rows that waited may have the state of the event before them with them: then the chain starts from that, and
+        # else from the present state of the event, `base`.
         pending = self._state.pending.pop(identity, NO_PENDING)
         base = self._base(identity, event, [*pending.rows, *rows], watermark)
         start_of_chain = (pending.base or base).start

@@ -46,9 +46,9 @@ class Handlers:
         assert isinstance(module, RowOperator), "only such modules have handlers"
         self.select = binding.select
         self._create = module.create_state
-        # Calls a method so that an exception inside it gets the key and the window.
+        # The `call` of the only module: it calls a method so that an exception inside it gets the key and the window.
         self._call = query.once(results_in_order).computations[0].call
-        self._new_state: list[bytes] | None = None
+        self._new_state: list[bytes] | None = None  # an encoded new state, once `is_new` has needed it
 
         defined: set[str] = set()
         for name in HANDLERS:
@@ -239,7 +239,8 @@ class HandlersRun(RowsRun):
         rows = self._handlers.call(name, self.key, window, state.module_state, *arguments, view)
         if not rows:
             return
-        # A marker that comes while there is no member, which `on_empty` handles, is of no partition.
+        # `on_empty` is called for a marker, a row that computes the windows of all partitions, while none has a member:
+        # so its rows are of no partition.
         has_partition = self._partition_place is not None and name != "on_empty"
         output_partition = partition if has_partition else None
         if name != "on_evict":
