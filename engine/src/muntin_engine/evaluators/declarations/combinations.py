@@ -76,7 +76,7 @@ def ignore_order(plan: Plan) -> str | None:
 
 
 def do_not_slide(plan: Plan) -> str | None:
-    """Demand that a module cannot slide from window to window, unless several specifications share rows.
+    """Demand that at least one module cannot slide from window to window, unless several specifications share rows.
 
     Return why not, or None. If all modules slide, the general evaluator is cheaper: it carries their states from window
     to window.

@@ -169,6 +169,7 @@ class AffectedWindows:
         later: windows may keep an event as a member for some time after its end.
         """
         assigner = state.assigner
+        # Speculative output has the windows that have ended, by the max event time; any other has open windows too.
         limit = progress.max_event_time if self._query.emit is EmitPolicy.SPECULATIVE else INFINITY
         last = INFINITY
         if not self._query.window.waits_for_events:

@@ -240,7 +240,7 @@ class GeneralAssigner(Assigner):
     def first_open(self, earliest: int) -> FirstOpen:
         """Return the start and the end of the first window with a member.
 
-        The start is an earlier one where the events may still open a window there.
+        The start may be an earlier one: the kind says by `unborn` where a later event may still open a window.
         """
         unborn_start = max(self._kind.unborn(self._stretches()), self.frontier)
         if earliest == INFINITY:

@@ -211,10 +211,10 @@ class Marks:
         """Count each tick once less."""
         repeats = self._repeats
         for tick in ticks:
-            count = repeats.pop(tick, 0)
-            if count > 1:
-                repeats[tick] = count - 1
-            elif not count:
+            repeat_count = repeats.pop(tick, 0)
+            if repeat_count > 1:
+                repeats[tick] = repeat_count - 1
+            elif repeat_count == 0:  # with one repeat, the tick stays and has none now
                 self._ticks.remove(tick)
 
     def place(self, tick: int) -> int:

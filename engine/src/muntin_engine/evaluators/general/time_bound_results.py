@@ -137,9 +137,10 @@ class ResultsAsKnown:
         self._stamper = stamper
 
     def ticks(self, window: Window, members: Iterable[StoredEvent], since: int) -> list[int]:
-        """Return the ticks of a window at which its pieces start, from `since` on; none if that is past its end.
+        """Return the ticks of a window at which its pieces start, from `since` on; none if `since` is past its end.
 
         More of the window becomes known when a member starts and, if results may not show later ends, when one ends.
+        A window whose members are all known at one tick has a single piece, which is returned whatever `since` is.
         """
         known_at_once = self._query.window.known_at(window)
         if known_at_once is not None:

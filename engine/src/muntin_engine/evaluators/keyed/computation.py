@@ -82,7 +82,7 @@ class ModuleComputation(MethodCalls):
         return self._is_time_sensitive or self._sort_key is not None
 
     def payloads(self, columns: Sequence[list[Any]], count: int) -> Payloads:
-        """Return the inputs of a module that does not `sees_events`, for rows that come as columns.
+        """Return the inputs of a module for rows that come as columns; not for a module that sees events.
 
         Args:
             columns: The columns of the payloads.
@@ -202,7 +202,7 @@ class ModuleComputation(MethodCalls):
     def _plain_results_of(self, module: Any) -> Callable[..., Any]:
         """Return a function that computes a result of a module, or of its wrapper, as plain data.
 
-        It is no method of this object, which keeps it: that would be a cycle.
+        The returned function is no method of this object: this object keeps the function, so both would be a cycle.
         """
         if self._plain is None and not self.module.is_operator:
             return cast(Callable[..., Any], module.compute_result)

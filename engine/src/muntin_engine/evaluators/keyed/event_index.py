@@ -207,7 +207,8 @@ class EventIndex:
             if needed:  # else nothing is copied: the common case
                 forgotten = [event for event in past if not is_needed(event)]
         if forgotten:
-            self._ordered[: len(past)] = needed  # past events are the first in the order
+            # Past events are the first in the order: `until_at_most` has put all of them there.
+            self._ordered[: len(past)] = needed
             self.size -= len(forgotten)
             self._record_change(forgotten, ())
         return forgotten
@@ -248,7 +249,7 @@ class EventIndex:
             new_candidates = [event for event in new_events if event.until > tick]
             first = min([first, *new_candidates], key=by_since)
         # Starts are compared and not events: that is cheaper, and an answer that is dropped in vain is only found anew.
-        may_be_gone = first.until > tick and first.since in map(by_since, old_events)
+        may_be_gone = first.since in map(by_since, old_events)
         self._first = None if may_be_gone else _FirstMembership(tick, first)
 
     def overlapping(self, start: int, end: int) -> list[StoredEvent]:

@@ -119,6 +119,8 @@ class KeyIntake:
         key_watermark = max([state.key_watermark, *key_watermarks])
         if key_watermark > EARLIEST or pattern_watermarks is not NO_PATTERNS:
             previous_watermark = max(state.key_watermark, pattern_watermarks.previous)
+            # From both watermarks of the key, allowed lateness is subtracted as from those of the input. So they go
+            # into the progress that the input reported, from which it was not subtracted yet.
             if previous_watermark > EARLIEST:
                 previous = with_allowed_lateness(
                     self._query, progress_of_key(self._reported_previous, previous_watermark)

@@ -163,10 +163,10 @@ class KeyEvents:
         return self.serial
 
     def anonymous_ids(self, starts: Sequence[int]) -> Sequence[Hashable]:
-        """Return a new id for each of several events that the input gives no id, by the starts of the events.
+        """Give out a new id for each of several events to which the input gives no id, by the starts of the events.
 
-        The ids are serial numbers. Where other events of the query have ids of the input, each id is an `Identity` that
-        no event of the input has.
+        The ids are the next serial numbers of the key. Where other events of the query have ids of the input, each id
+        is an `Identity` that no event of the input has.
         """
         first_serial = self.serial + 1
         self.serial += len(starts)

@@ -270,7 +270,7 @@ class KeyStore(Generic[StateT]):
         """Open a store without keys, whose states a codec will encode."""
         self.size = 0
         self.decoded_size = 0
-        self.batch = 0
+        self.batch = 0  # until `open_store` sets it, in each batch
         self.timer = NO_TIMER
         self._codec = codec
         self._keys: dict[bytes, KeyRecords[StateT]] = {}

@@ -313,11 +313,12 @@ class _OfferedPayload(NamedTuple):
 
 
 def _payload(base: EventState, end: int, applied: Sequence[_RowEdge]) -> tuple[tuple[object, ...], bool]:
-    """Return the payload of an event after rows, and True if each payload that these retract was inserted.
+    """Return the payload of an event after rows, and True if each payload that a row retracts was inserted.
 
-    There is a choice only where an event was inserted again. A retraction retracts the payload that it repeats; if it
-    has no payload, or one that was not inserted, it retracts the first. If several payloads remain, those are preferred
-    after whose insertion rows can have led to the present end, and of these the greatest by its values is chosen.
+    There is a choice only where an event was inserted several times. A retraction takes away the payload that it
+    repeats; a retraction without a payload, or with one that was not inserted, takes away the first payload. Of the
+    payloads that remain, some may come from an insertion from whose end rows lead to the present end: these are
+    preferred. If there are still several, the greatest by its values is chosen.
 
     Args:
         base: The state of the event before the rows.
@@ -341,8 +342,8 @@ def _payload(base: EventState, end: int, applied: Sequence[_RowEdge]) -> tuple[t
             offers.append(offer)
     has_retracted_payloads = not any(repeated.values())
 
-    # An event is inserted again only after it was retracted. If the payload of before the rows is still among several
-    # offers, a retraction that does not repeat it has retracted it.
+    # An event is inserted again only after it was retracted. So if there are several offers, the payload of before the
+    # rows was retracted, even if no retraction repeats it.
     if offers_before_rows and offers[:1] == offers_before_rows and len(offers) > 1:
         del offers[0]
 

@@ -96,6 +96,7 @@ class HandlersRun(RowsRun):
         super().__init__(query, start)
         self._handlers = query.once(Handlers)
         partition_by = self.windows.partition_by
+        # The place of a row's partition among the values that the windows read of it; None without partitions.
         self._partition_place = None if partition_by is None else self.windows.reads.index(partition_by)
         # The members of each partition as the module gets them, by number, without those that it does not accept.
         self._member_rows: dict[Hashable, dict[int, MemberRow[Any]]] = {}

@@ -251,7 +251,7 @@ class StreamRun(OrderedRun):
             ModuleContractError: The operator asks for more wake-ups in the micro-batch than it may.
         """
         while (wake_up := self.state.wake_up) <= time:
-            if not self._wake_ups_left:
+            if self._wake_ups_left <= 0:
                 raise too_many_wake_ups(
                     self._calls.label,
                     self.key,
