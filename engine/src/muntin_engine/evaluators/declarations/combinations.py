@@ -15,7 +15,10 @@ from muntin_engine.plan.plan import Plan
 
 
 def can_be_subtracted(component: Component) -> bool:
-    """Return True if sums of values can be subtracted exactly: counts, and sums of whole numbers and of floats."""
+    """Return True if values can be subtracted from their sum exactly.
+
+    That is so for counts, sums of whole numbers, and the sums and means of floats, of which every bit is kept.
+    """
     return component.is_exact or (component.merge in (Merge.ADD, Merge.COUNT) and component.has_inverse)
 
 

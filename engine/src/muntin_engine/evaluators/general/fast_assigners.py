@@ -269,13 +269,16 @@ class SnapshotAssigner(Assigner):
         return [window for window in snapshots if window.end > start and window.start < end]
 
     def ending(self, events: Sequence[StoredEvent], ends_after: int, limit: int, horizon: int) -> list[Window]:
-        """Return the snapshots between the frontier and the limit."""
+        """Return the open snapshots that end after `ends_after`, and at the limit or before, whatever the events are.
+
+        The endpoints of all events of the key are known: so the events are not needed to find the snapshots.
+        """
         place = self._marks.place(ends_after + 1) - 1
         first = self._marks.at(place) if place >= 0 else EARLIEST
         return self._snapshots(max(first, self.frontier), limit)
 
     def newly_visible(self, events: EventIndex, ends_after: int, limit: int, horizon: int) -> list[Window]:
-        """Return the snapshots between the frontier and the limit."""
+        """Return the snapshots of `ending`, which needs no events."""
         return self.ending((), ends_after, limit, horizon)
 
     def close(self, limit: int) -> None:
@@ -348,13 +351,14 @@ class CountAssigner(Assigner):
         return list(self._windows(first, stop))
 
     def ending(self, events: Sequence[StoredEvent], ends_after: int, limit: int, horizon: int) -> list[Window]:
-        """Return the windows whose last counted time lies in `[ends_after, limit)`."""
+        """Return the windows that end after `ends_after`, and at the limit or before, whatever the events are."""
+        # A window ends right after its last time: so that time lies in `[ends_after, limit)`.
         first = self._marks.place(ends_after) - self._count + 1
         stop = self._marks.place(limit) - self._count + 1
         return list(self._windows(first, stop))
 
     def newly_visible(self, events: EventIndex, ends_after: int, limit: int, horizon: int) -> list[Window]:
-        """Return the windows whose last counted time lies in `[ends_after, limit)`."""
+        """Return the windows of `ending`, which needs no events."""
         return self.ending((), ends_after, limit, horizon)
 
     def close(self, limit: int) -> None:

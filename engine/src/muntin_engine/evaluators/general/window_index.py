@@ -284,7 +284,7 @@ class WindowIndex:
         return sorted(items, key=_window_of)
 
     def get(self, window: Window) -> WindowEntry:
-        """Return the entry of a window; `NEW` if it has none."""
+        """Return the entry of a window; `NEW` if it has none. A packed run that the window lies in is unpacked."""
         if self._packed and window not in self._entries:
             self._unpack_at(window)
         return self._entries.get(window, NEW)

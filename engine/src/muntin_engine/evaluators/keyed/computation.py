@@ -78,7 +78,7 @@ class ModuleComputation(MethodCalls):
 
     @property
     def sees_events(self) -> bool:
-        """True if payloads alone do not do: the module sees times, or events are sorted for it by more than these."""
+        """True if payloads alone are not enough: the module sees times, or events are sorted by time for it."""
         return self._is_time_sensitive or self._sort_key is not None
 
     def payloads(self, columns: Sequence[list[Any]], count: int) -> Payloads:

@@ -177,7 +177,14 @@ class RevisedEvents(NetChanges):
 
 
 def _may_fit(row: InputChange, start: int) -> bool:
-    """Return True unless a row revises an end that does not lie after the start that its event was adjusted to."""
+    """Return False if a row revises an end that its event cannot have had: one at the start of the event, or before.
+
+    A row may name such an end if a late event was adjusted: its start was moved to the watermark.
+
+    Args:
+        row: The row.
+        start: The start of the event, after it was moved.
+    """
     return row.new_end is None or row.end is None or row.end > start
 
 
