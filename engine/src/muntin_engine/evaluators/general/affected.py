@@ -128,7 +128,8 @@ class AffectedWindows:
         if len(versions) == 2 and not self._query.waits_for_ends and _is_revision(previous, present):
             old_version, new_version = versions
             # Up to the earlier end, both versions are members of the same windows: only what follows it is affected.
-            # Not so if a kind counts an event elsewhere than on its lifetime: a new end may move it to other windows.
+            # That does not hold if a kind counts an event elsewhere than on its lifetime: then a new end may move the
+            # event to other windows.
             reach_their_ends = old_version.until >= old_version.end and new_version.until >= new_version.end
             if old_version.since == new_version.since and reach_their_ends:
                 first = min(old_version.end, new_version.end)

@@ -169,7 +169,7 @@ class KeyState(KeyEvents):
     ) -> Self:
         """Return the state of a key from its records: those that `to_data` wrote, and those of `waiting_rows`."""
         state = cls(query)
-        is_ordered = len(stored) == 1
+        is_ordered = len(stored) == 1  # a state that is written whole has its events in the order of the index
         # Rows are appended to a key that had no state, or to a whole state: so records of waiting rows are the first
         # ones of a key, or the last ones.
         if _is_of_waiting_rows(stored[0]) or _is_of_waiting_rows(stored[-1]):

@@ -82,8 +82,8 @@ def divide(key: KeyLives, net: NetChanges, *, has_triggers: bool) -> list[LifeCh
             life_changes = changes_by_life[_life_at(previous_lives, change.previous)]
             life_changes.changes_by_id[change.previous.id] = change
 
-    # The key is taken apart into pieces: each life that did not change is one, and each event of the other lives. The
-    # pieces are then grouped by silence: each group is a life now.
+    # The key is taken apart into pieces: a life that did not change is one piece, and of any other life each event is
+    # one. The pieces are then grouped by silence: each group is a life now.
     key.lives = []
     lives_with_group: set[LifeState] = set()
     pieces = _pieces(previous_lives, changes)

@@ -83,7 +83,7 @@ class SmallKeys:
             return None
         self._intake.accepted += len(rows)
 
-        # A key with a window that closes is written anew, and so is one with many records; to any other, rows are
+        # A key with a window that closes is written anew, and so is a key with many records. To any other key, rows are
         # appended.
         watermark = self._intake.progress.watermark
         if key_records is not None:

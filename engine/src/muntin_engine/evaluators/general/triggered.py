@@ -101,7 +101,7 @@ class TriggeredEmission(Emission):
         for step, replaced_windows in self._replacing_windows(state, affected, previous):
             if len(replaced_windows) == 1 and replaced_windows[0].is_unchanged_in(step):
                 output += self._continue_window(state, step.window, replaced_windows[0].entry)
-                affected[step.window].exists = False  # nothing in it has changed
+                affected[step.window].exists = False  # no trigger is called, as nothing in the window has changed
             else:
                 changes[step.window] = self._take_over(key, state, step, replaced_windows)
 

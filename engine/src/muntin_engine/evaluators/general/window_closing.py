@@ -81,8 +81,8 @@ class Closing:
     def leave_out(self, state: KeyState, affected: dict[Window, Affected], watermark: int) -> None:
         """Remove the windows from `affected` that were closed before the batch, where windows close out of order.
 
-        No legal change alters a closed window. But where windows start at every so many times, one time more or less
-        may move the starts of all windows after it: there all of these count as affected, also those that are closed.
+        No legal change alters a closed window. But where a window starts at every so many times, one time more or less
+        may move the starts of all later windows. So all later windows count as affected, closed ones too.
 
         Args:
             state: The state of the key, with the batch applied.

@@ -202,7 +202,8 @@ class ModuleComputation(MethodCalls):
     def _plain_results_of(self, module: Any) -> Callable[..., Any]:
         """Return a function that computes a result of a module, or of its wrapper, as plain data.
 
-        The returned function is no method of this object: this object keeps the function, so both would be a cycle.
+        The returned function is no method of this object: this object keeps the function, and a method would refer back
+        to this object, which makes a cycle.
         """
         if self._plain is None and not self.module.is_operator:
             return cast(Callable[..., Any], module.compute_result)

@@ -155,7 +155,8 @@ class EventIndex:
             for event in new_events:
                 insort_right(ordered, event, key=in_order)
         else:
-            # Events before all the new ones are in their places already: most, where rows come in order of time.
+            # Events before the first new one are in their places already. If rows come in order of time, these are most
+            # events.
             first_place = bisect_right(ordered, min(map(in_order, new_events)), key=in_order)
             ordered[first_place:] = sorted(ordered[first_place:] + new_events, key=in_order)
         if self._longest is not None:
@@ -326,7 +327,8 @@ class EventIndex:
         """
         if self._first is not None:
             earlier_tick, first = self._first
-            # Fewer memberships end after the later tick, and the first one of them all is still among them.
+            # What ends after the later tick also ends after the earlier one. So if the membership that started first
+            # has not ended by the later tick, it is still the first.
             if earlier_tick <= tick < first.until:
                 return first.since
         ordered = self.ordered

@@ -119,8 +119,8 @@ class KeyIntake:
         key_watermark = max([state.key_watermark, *key_watermarks])
         if key_watermark > EARLIEST or pattern_watermarks is not NO_PATTERNS:
             previous_watermark = max(state.key_watermark, pattern_watermarks.previous)
-            # From both watermarks of the key, allowed lateness is subtracted as from those of the input. So they go
-            # into the progress that the input reported, from which it was not subtracted yet.
+            # Allowed lateness is subtracted from the watermarks of a key too. So these go into the progress as the
+            # input reported it, before any subtraction.
             if previous_watermark > EARLIEST:
                 previous = with_allowed_lateness(
                     self._query, progress_of_key(self._reported_previous, previous_watermark)
@@ -210,7 +210,7 @@ class Filter:
         return len(changes) if self._keeps is None else sum(map(self.is_visible, changes))
 
     def visible(self, rejections: list[Rejection]) -> list[Rejection]:
-        """Return rejections without those of insertions that are left out anyway."""
+        """Return the rejections that metrics count: not those of insertions that the filter would have left out."""
         if self._keeps is None:
             return rejections
         return [rejection for rejection in rejections if self.is_visible(rejection.change)]

@@ -296,8 +296,8 @@ class KeyEvents:
         if len(widths) > 1:
             raise StateError(f"the rows of one query must have equally many values, got {sorted(widths)}")
 
-        # Where the input has ids, that of an event here is a pair: the input's id, and the start that the event was
-        # inserted with.
+        # Where the input has ids, the id of an event in the index is a pair: the input's id, and the start that the
+        # event was inserted with.
         gone_columns = [gone_ids]
         input_ids = ids
         origins: list[int] = []
@@ -423,7 +423,7 @@ def _event_columns(stored: Sequence[list[Any]], *, has_ids: bool) -> Sequence[Se
             columns = [list(compress(column, is_live)) for column in columns]
         columns_by_record.append(columns)
 
-        # A record may replace an event of an earlier one: then the event is gone there, and is among the new ones here.
+        # A record may replace an event of an earlier record: then it names the event as gone, and has it among its own.
         if has_ids:
             gone_ids.update(zip(*data.gone_columns, strict=True))
         else:

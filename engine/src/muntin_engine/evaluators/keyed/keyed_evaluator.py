@@ -42,7 +42,7 @@ class KeyedEvaluator(KeepsState):
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Process a micro-batch of a bucket and write its state."""
-        STORE_CACHE.most = task.worker.cache_bytes  # all queries of this process share the cache and this limit of it
+        STORE_CACHE.most = task.worker.cache_bytes  # of the cache that all queries of this process share
         keyed_bucket = KeyedBucket(
             self.run_class(task.plan),
             self.query_of_task(task),

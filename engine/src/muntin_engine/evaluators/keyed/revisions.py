@@ -65,7 +65,7 @@ class RevisedEvents(NetChanges):
         base = self._base(identity, event, [*pending.rows, *rows], watermark)
         start_of_chain = (pending.base or base).start
 
-        # Of the rows that waited, and of the new ones, those that can be about the event are chained.
+        # Only rows that can be about the event are chained, be they new or waited.
         chainable: list[InputChange] = []
         for row in pending.rows:
             if _may_fit(row, start_of_chain):
@@ -108,7 +108,7 @@ class RevisedEvents(NetChanges):
     def _base(
         self, identity: Identity, event: StoredEvent | None, rows: Iterable[InputChange], watermark: int
     ) -> EventState:
-        """Return the state of an event before the batch; that of an absent event ends at its start.
+        """Return the state of an event before the batch; an absent event ends at its start.
 
         Args:
             identity: The identity of the event.

@@ -123,11 +123,14 @@ _Edges: TypeAlias = dict[int, list[_RowEdge]]
 def chain_rows(base: EventState, rows: Sequence[InputChange], watermark: int) -> ChainedRows:
     """Apply rows to an event, in the order in which they chain.
 
-    From the end that the event has, edges are followed until none leads on, the one to the smallest end first. If the
-    edges beside this walk are balanced (each node has as many incoming as outgoing ones), they are detours that the
-    event made on its way, and all rows are applied. If not, some rows are missing, and those beside the walk wait for
-    them. A blind revision applies to the end at which no other row leads on; of several, the one with the smallest new
-    end is the last, so a retraction wins. A blind revision waits if the event is absent.
+    Each row is an edge of a graph: it leads from one end that the event may have, a node, to another one. From the
+    present end of the event, edges are followed until none leads on, the one to the smallest end first. If the edges
+    beside this walk are balanced (each node has as many incoming as outgoing ones), they are detours that the event
+    made on its way, and all rows are applied. If not, some rows are missing, and those beside the walk wait for them.
+
+    A blind revision, which expects no end, applies to the end at which no other row leads on. Of several blind
+    revisions, the one with the smallest new end is the last, so a retraction wins. A blind revision waits if the event
+    is absent.
 
     Where a node below the watermark is out of balance, or the event has ended before the watermark, the missing rows
     can no longer come legally: waiting rows with a sync time before the watermark are rejected, except detours.
@@ -248,13 +251,13 @@ def _lacks_late_rows(imbalance: Counter[int], first_legal: int) -> bool:
 
 
 def sync_time(start: int, row: InputChange) -> int:
-    """Return the earliest tick that a revision changes, of an event with a start."""
+    """Return the earliest tick that a revision changes, of an event that starts at `start`."""
     target = start if row.new_end is None else max(start, row.new_end)
     return target if row.end is None else min(row.end, target)
 
 
 def _edge(start: int, row: InputChange) -> _RowEdge:
-    """Return the edge of a row of an event with a start, other than that of a blind revision, which has no source."""
+    """Return the edge of a row of an event that starts at `start`; not of a blind revision, which has no source."""
     end = INFINITY if row.end is None else row.end
     if row.new_end is None:  # an insertion leads from the start, where the event is absent, to its end
         return _RowEdge(start, end, row)
@@ -284,7 +287,7 @@ def _follow(edges: _Edges, node: int) -> list[_RowEdge]:
 
 
 def _detours(edges: Iterable[_RowEdge]) -> tuple[list[_RowEdge], list[_RowEdge]]:
-    """Divide edges into those of walks that lead back to their first node, and those of no such walk."""
+    """Divide edges into detours, which are walks that lead back to their first node, and all other edges."""
     edges_by_source = _by_source(edges)
     detours: list[_RowEdge] = []
     misfits: list[_RowEdge] = []

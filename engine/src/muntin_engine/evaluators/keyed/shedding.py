@@ -118,7 +118,7 @@ class Shedding:
 
 
 def _in_order_of_room(events: list[_NewEvent], rows: Sequence[InputChange], room: int) -> list[_NewEvent]:
-    """Return events in the order in which they get room: by start, and those of one start by value.
+    """Return events in the order in which they get room: by start, and by value where starts are equal.
 
     Args:
         events: The new events, more than there is room for.

@@ -222,7 +222,7 @@ class StreamRun(OrderedRun):
         state = self.state
         calls = self._calls
         self._wake_ups_left = self.query.most_wake_ups
-        # The time of the last wake-up, for messages. Until the operator is woken it is that of the next wake-up.
+        # The time of the last wake-up, for messages. Until the operator is woken, it is the time of the next wake-up.
         self._woken = state.wake_up
         for time, is_start, event in released:
             payload = calls.select(event.payload)
