@@ -37,7 +37,7 @@ class Words(NamedTuple):
 def explain(plan: Plan) -> Explanation:
     """Return the evaluation of a query on arrays in words."""
     parts = plan.arrays
-    words = WORDS[parts.geometry, parts.arrivals, parts.held]
+    words = WORDS[parts.geometry, parts.arrivals, parts.held]  # three functions, each for one kind of words
     modules = tuple(words.module(plan, module) for module in plan.modules)
     return Explanation(words.row(plan), words.state(plan), modules)
 

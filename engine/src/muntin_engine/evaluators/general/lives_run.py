@@ -50,8 +50,10 @@ class LivesRun(GeneralRun):
         is_over = is_absorbed or life.over_at <= progress.watermark
         output: list[OutputChange] = []
         life.serial = state.serial  # ids are unique over all lives of the key
+        # Entries move to the new ends of their windows first: the changes of the batch have to find them there.
         if isinstance(self.emission, TriggeredEmission):
             output += self.emission.rename(key, life, life_changes.renamed)
+        # All windows of a life that is over close, as at the end of the input.
         life_progress = progress._replace(watermark=INFINITY) if is_over else progress
         output += self.process_state(key, life, life_changes, previous, life_progress)
         state.serial = life.serial

@@ -73,10 +73,12 @@ class SmallKeys:
         """
         rows = work.rows
         key_records = store.find(name)
+
+        # Indexes pay off for a key with many rows, and are needed for rows that another row can be about.
         if len(rows) > MOST_ROWS:
             return None
         if key_records is None and not rows:
-            return None
+            return None  # there is nothing that this class could append to
         if key_records is not None and not key_records.has_few_rows:
             return None
         if not self._are_plain(rows):

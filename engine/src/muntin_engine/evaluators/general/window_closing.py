@@ -36,11 +36,11 @@ class Closing:
     def steps(self, state: KeyState, previous: Progress, progress: Progress) -> Iterable[SweptWindow]:
         """Sweep over the windows that close in a batch; the state has the changes of the batch already.
 
-        Where windows close out of order, the windows between them that do not close come too, without members. Module
-        states are built anew after such a window: they missed the events that entered and left there.
+        Where windows close out of order, a window that stays open may lie between windows that close. It comes too,
+        without members. Module states are built anew after it: they missed the events that entered and left there.
 
-        Cost: constant for a key without such a window, unless windows wait for the ends of events; else one sweep over
-        the key's open events.
+        Cost: constant for a key of which no window closes, unless windows wait for the ends of events; else one sweep
+        over the key's open events.
         """
         assigner = state.assigner
         # Up to `_boundary`, no window's boundary moves any more; up to `_limit`, nor do the ends of members for which

@@ -146,7 +146,10 @@ class EventIndex:
 
     @property
     def ordered(self) -> list[StoredEvent]:
-        """The events, by end, then by start, of membership; callers only read it."""
+        """The events, by end, then by start, of membership; callers only read it.
+
+        New events wait beside the order, and are put in their places here.
+        """
         ordered = self._ordered
         new_events = self._unordered
         if not new_events:

@@ -141,6 +141,7 @@ class KeyIntake:
             return AdmittedRows(NetChanges(state), previous, progress)
 
         undecided_count = self._filter.count(rows) + self._filter.count(state.pending_rows)
+        # If the query limits the events that a key holds, the key rejects the rows that it has no room for.
         shed: list[Rejection] = []
         if self._shedding is not None:
             rows, shed = self._shedding.shed(key, state, rows, late_rule)

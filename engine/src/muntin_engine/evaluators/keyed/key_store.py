@@ -512,6 +512,7 @@ class KeyStore(Generic[StateT]):
         An entry has three columns with a value for each key, and three with a value for each record.
         """
         entries: list[Entry] = []
+        # Each of the six columns has a name too. They are filled for one entry, written, and emptied for the next.
         columns: tuple[list[Any], ...] = ([], [], [], [], [], [])
         names, timers, record_counts, batches, event_counts, contents = columns
         size = 0
