@@ -109,6 +109,9 @@ class KeyIntake:
             rows: The rows.
             pattern_watermarks: The watermarks that patterns give the key.
             key_watermarks: The watermarks that the batch brings of the key alone.
+
+        Raises:
+            StateError: The key has no room for all rows, and the query fails then.
         """
         previous = self.previous
         progress = self.progress

@@ -341,6 +341,9 @@ class KeyStore(Generic[StateT]):
             decode: Makes a state from records, if it is not cached.
             serializer: Decodes the states of modules.
             key: The key itself, for errors.
+
+        Raises:
+            ModuleFailedError: A module's `upgrade_state` raised an exception.
         """
         key_records = self._keys.get(name)
         if key_records is None:
