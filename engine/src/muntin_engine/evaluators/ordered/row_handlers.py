@@ -129,7 +129,7 @@ class HandlersRun(RowsRun):
         time = event.start
         self.advance(time)
         # A key that is as good as a new one begins anew, as it does when it was forgotten between two batches: the
-        # numbers of rows must not depend on where batches end.
+        # numbers of rows must not depend on where batches end. The module's state equals a new one, and stays.
         if self.is_new():
             state.windows_state = self.windows.create_state()
             state.released_count = 0

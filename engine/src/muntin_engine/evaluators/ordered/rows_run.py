@@ -36,7 +36,7 @@ class RowsRun(OrderedRun):
         self.results = query.once(results_in_order)
         # Results start where their windows do, which may be before the watermark, unless they are points at the end.
         self._results_span_windows = query.timestamps is not TimestampPolicy.POINT_AT_END
-        # What `earliest_start` returns at that tick for windows without rows: see `RowsState.earliest_start`.
+        # The start of windows without rows at the tick `LATER`: any earlier start is due to a row.
         self._start_without_rows = self.windows.earliest_start(self.windows.create_state(), LATER)
 
     @abstractmethod
@@ -119,7 +119,7 @@ class RowsRun(OrderedRun):
             self.output.append(change)
 
     def output_watermark(self, earliest: int) -> int:
-        """Return the least start of a window that is yet to be computed; where results are points, the watermark.
+        """Return the least start of a window that is yet to be computed; the watermark, if results are points at ends.
 
         Args:
             earliest: The least such start for the rows of any key.

@@ -142,7 +142,10 @@ class RowsState(DelayBuffer):
                 yield action, ()
 
     def clear(self) -> None:
-        """Forget the windows and the states of modules: the caller knows that they are as good as new ones."""
+        """Forget the windows and the states of modules: the caller knows that they are as good as new ones.
+
+        The number of the last row stays. Only handlers of modules see it, and `HandlersRun` resets it for these.
+        """
         self.windows_state = None
         self.members = {}
         self.states = {}
@@ -183,7 +186,7 @@ class RowsState(DelayBuffer):
     def tracks(self) -> bool:
         """True if the rows that were released since the save are recorded, and the state follows from them.
 
-        It does not if there are states of modules: the modules would have to be called again to read them back.
+        States of modules do not follow from rows alone: the modules would have to be called again when the key is read.
         """
         has_states = self.module_state is not None or bool(self.states)
         return (
