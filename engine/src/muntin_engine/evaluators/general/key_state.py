@@ -76,7 +76,7 @@ class KeyState(KeyEvents):
     def memory(self, size: int) -> int:
         """Return the memory of the state in bytes, roughly, if its records have `size` bytes."""
         window_memory = self.windows.memory
-        if window_memory is None:  # no window is packed: decoded objects take about so many times the stored bytes
+        if window_memory is None:  # no window is packed: objects take about `DECODED` times the stored bytes
             return DECODED * size
         # The rest of the records, besides the fields of events and windows, are payloads.
         payload_memory = size - _STORED_EVENT_SIZE * self.events.size - _STORED_WINDOW_SIZE * len(self.windows)

@@ -220,10 +220,10 @@ def _add_piece(piece: _Piece, life_changes: LifeChanges, changes_by_life: dict[L
 
 
 def _renamed_windows(life_changes: LifeChanges) -> dict[Window, Window]:
-    """Find the emitted windows that the end of a life cuts, if the life ends elsewhere now: the new one by the old one.
+    """Find the emitted windows of a life that end elsewhere now, as the life does: the new window by the old one.
 
-    All windows of a life are cut at the tick at which the life is over. So if that tick moves, a window that it cuts
-    goes on under another end.
+    All windows of a life are cut at the tick at which the life is over. So if that tick moves, a window that reaches it
+    goes on with another end.
     """
     life = life_changes.life
     was_over_at = life_changes.was_over_at

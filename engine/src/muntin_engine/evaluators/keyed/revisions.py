@@ -59,8 +59,8 @@ class RevisedEvents(NetChanges):
         """
         event = self._state.event(identity)
 
-        # Rows that waited may have the state of the event before them with them: then the chain starts from that, and
-        # else from the present state of the event, `base`.
+        # The state of the event before the rows that waited may have been kept with them, as `pending.base`. Then the
+        # chain starts from that state, and otherwise from the present one.
         pending = self._state.pending.pop(identity, NO_PENDING)
         base = self._base(identity, event, [*pending.rows, *rows], watermark)
         start_of_chain = (pending.base or base).start
