@@ -129,7 +129,7 @@ class GeneralRun(KeyedRun):
             return watermark
         if query.is_time_bound:
             return watermark  # a time-bound result never changes output before its cause
-        # Output comes from keys that have a state, not before `earliest`, and from windows of future events alone.
+        # Output comes from keys that have a state, not before `earliest`, and from windows with future events only.
         assigner = self._assigner_without_events
         if query.timestamps is TimestampPolicy.POINT_AT_END:
             return min(assigner.end_after(watermark), earliest)

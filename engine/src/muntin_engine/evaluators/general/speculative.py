@@ -169,11 +169,11 @@ class SpeculativeEmission(Emission):
             change: The effect of the batch on the window.
         """
         size = len(step.members)
-        pieces = self._pieces(key, step, entry, change)
-        if pieces is not None:
+        piece_rows = self._rows_of_pieces(key, step, entry, change)
+        if piece_rows is not None:
             for slide in slides:
                 slide.skip()
-            return Content(size, [], pieces)
+            return Content(size, [], piece_rows)
 
         # Otherwise one result of each module covers the window. A slide whose result is not used here has to skip the
         # window: its state does not follow it.
@@ -195,7 +195,9 @@ class SpeculativeEmission(Emission):
         has_states = any(state is not None for state in states)
         return Content(size, states if has_states else [], self._stamper.rows(key, step.window, results))
 
-    def _pieces(self, key: object, step: SweptWindow, entry: WindowEntry, change: Affected) -> list[OutputRow] | None:
+    def _rows_of_pieces(
+        self, key: object, step: SweptWindow, entry: WindowEntry, change: Affected
+    ) -> list[OutputRow] | None:
         """Return the rows of a time-bound window that has several pieces; None if one result covers the window."""
         window = step.window
         members = step.members.values()

@@ -82,6 +82,8 @@ class KeyIntake:
         self._reported_progress = progress.inputs[side]
         self.previous = with_allowed_lateness(query, self._reported_previous)
         self.progress = with_allowed_lateness(query, self._reported_progress)
+        # Rows are late by the watermark of earlier batches. How late they are is measured from the watermark exactly as
+        # the policy of the input says it, which may be ahead of the one that decides.
         self._late_rule = LateRule(
             watermark=self.previous.watermark,
             watermark_to_the_tick=previous.to_the_tick[side],

@@ -196,6 +196,7 @@ def _walk_of_event(base: EventState, edges: _Edges, blind_rows: list[InputChange
     end = walk[-1].target if walk else event.end
     while blind_rows and end != base.start:  # at its start an event is retracted: blind revisions do not apply to it
         blind_edge = _edge(base.start, blind_rows.pop())
+        # The event is now as the walk so far and the blind revision have left it: another walk begins there.
         payload_at_end, _ = _payload(event, end, walk)
         event = EventState(base.start, blind_edge.target, payload_at_end)
         walk = _follow(edges, event.end)
