@@ -62,6 +62,7 @@ class _ChangeSpan(NamedTuple):
     @property
     def sync_time(self) -> int:
         """The earliest tick that the change alters."""
+        # A new end alters nothing before the earlier one of the two ends.
         if self.previous is not None and self.present is not None and _is_revision(self.previous, self.present):
             return min(self.previous.end, self.present.end)
         event = self.previous if self.previous is not None else self.present

@@ -198,6 +198,7 @@ class GeneralAssigner(Assigner):
         The end may be at the start or before it: callers cut the stretch of a change at the horizon, and a change may
         concern only windows after the horizon, which do not exist yet.
         """
+        # A range of at least one tick is asked for: in an empty one, `_open_windows` finds nothing.
         return list(self._open_windows(min(start, end - 1), end, ends_after=start, limit=limit))
 
     def uncut(self, start: int, end: int) -> list[Window]:
@@ -292,7 +293,7 @@ class GeneralAssigner(Assigner):
             end = watermark
         else:
             end = watermark + 1
-        return min(end, self.cut_at)
+        return min(end, self.cut_at)  # no window of a life goes on after the tick at which the life is over
 
     @property
     def outlives_events(self) -> bool:

@@ -283,7 +283,7 @@ class SnapshotAssigner(Assigner):
 
     def close(self, limit: int) -> None:
         """Move the frontier to the last endpoint at the limit or before."""
-        if limit == INFINITY:
+        if limit == INFINITY:  # the input has ended: no snapshot comes any more
             self.frontier = INFINITY
             return
         place = self._marks.place(limit + 1) - 1

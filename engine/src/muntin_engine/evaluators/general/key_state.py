@@ -81,7 +81,7 @@ class KeyState(KeyEvents):
         # The rest of the records, besides the fields of events and windows, are payloads.
         payload_memory = size - _STORED_EVENT_SIZE * self.events.size - _STORED_WINDOW_SIZE * len(self.windows)
         event_memory = _EVENT_MEMORY * self.events.size + max(payload_memory, 0)
-        return min(event_memory + window_memory, DECODED * size)
+        return min(event_memory + window_memory, DECODED * size)  # no more than if no window were packed
 
     @property
     def held_windows(self) -> int:

@@ -179,7 +179,7 @@ class ResultsAsKnown:
             previous_piece_rows = piece_rows
             piece_rows = {}
             if not known_members:
-                continue
+                continue  # a window has no result before its first member starts
             results = self._results(
                 key, window, known_members=known_members, new_members=new_members, states=states, tick=start
             )

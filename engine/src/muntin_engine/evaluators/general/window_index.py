@@ -340,7 +340,7 @@ class WindowIndex:
             for place in range(bisect_left(self._starts, end) - 1, -1, -1):
                 window = order[place]
                 if not self._entries[window].size:
-                    continue
+                    continue  # a replaced window has no members
                 if window.end > start:
                     stretches_by_window.setdefault(place, []).append(stretch_place)
                 elif not self._keeps_history:

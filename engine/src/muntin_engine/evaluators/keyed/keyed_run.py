@@ -233,7 +233,7 @@ class KeyedRun(ABC):
             return []
         previous, present = self._patterns
         if previous is present:
-            return []
+            return []  # the batch advances no pattern
         names: list[bytes] = []
         for name, _ in store.items():
             key = tuple(self.codec.unpack(name))
