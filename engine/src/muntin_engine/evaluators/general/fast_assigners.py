@@ -393,9 +393,9 @@ class CountAssigner(Assigner):
 
         No window counts times on both sides of a break: so no new window is made of the times that are left there.
         """
-        needed = self._needed_ticks({event.since for event in movable}, watermark)
-        self._break_between(needed)
-        return [event for event in events if event.is_member and event.since not in needed]
+        needed_ticks = self._needed_ticks({event.since for event in movable}, watermark)
+        self._break_between(needed_ticks)
+        return [event for event in events if event.is_member and event.since not in needed_ticks]
 
     def _needed_ticks(self, movable_ticks: Iterable[int], watermark: int) -> set[int]:
         """Return the counted times of windows that may still change.

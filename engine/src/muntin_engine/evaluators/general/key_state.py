@@ -103,12 +103,12 @@ class KeyState(KeyEvents):
 
     def replace(self, old_events: Sequence[StoredEvent], new_events: Sequence[StoredEvent]) -> None:
         """Remove events, and add others except those that are never a member of any window."""
-        needed = self.needed_events(new_events)
+        needed_events = self.needed_events(new_events)
         if old_events:
             self.assigner.remove(old_events)
-        if needed:
-            self.assigner.add(needed)
-        self.events.replace(old_events, needed)
+        if needed_events:
+            self.assigner.add(needed_events)
+        self.events.replace(old_events, needed_events)
 
     def sweep(self, windows: Iterable[Window]) -> Iterator[SweptWindow]:
         """Sweep over open windows, in any order, with their members."""

@@ -146,15 +146,15 @@ class SmallKeys:
 
         # The rows that later windows need become the only record of the key.
         grid.close(progress.watermark)
-        needed = [event for event in events if event.until > grid.frontier]
+        needed_events = [event for event in events if event.until > grid.frontier]
         previous_count = len(events) - len(work.rows)
         had_key = key_records is not None
-        self._held.add(keys=int(bool(needed)) - int(had_key), events=len(needed) - previous_count)
+        self._held.add(keys=int(bool(needed_events)) - int(had_key), events=len(needed_events) - previous_count)
         store.remove(name)
-        if needed:
-            timer = self._timer(min(map(by_start, needed)))
-            record = waiting_rows(serial, assigner=grid.to_data(), rows=needed)
-            store.append(name, timer, len(needed), self._codec.pack(record))
+        if needed_events:
+            timer = self._timer(min(map(by_start, needed_events)))
+            record = waiting_rows(serial, assigner=grid.to_data(), rows=needed_events)
+            store.append(name, timer, len(needed_events), self._codec.pack(record))
         else:
             # Nothing is left of the key but its last serial number, which it must not give out again if it comes back.
             self._metadata.serial = max(self._metadata.serial, serial)

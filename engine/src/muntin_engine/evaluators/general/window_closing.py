@@ -126,10 +126,10 @@ class Closing:
         is_needed: Callable[[StoredEvent], bool] | None = None
         if self._event_ends_move and watermark != INFINITY:
             is_needed = partial(_ends_from, watermark)
-        forgotten = state.events.forget(assigner.frontier, is_needed)
-        if forgotten:
-            assigner.remove(forgotten)
-            state.record_forgotten(forgotten)
+        forgotten_events = state.events.forget(assigner.frontier, is_needed)
+        if forgotten_events:
+            assigner.remove(forgotten_events)
+            state.record_forgotten(forgotten_events)
         return closed_count
 
     def timer(self, state: KeyState, progress: Progress) -> KeyTimer:

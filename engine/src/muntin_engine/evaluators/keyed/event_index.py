@@ -202,20 +202,25 @@ class EventIndex:
                     break
 
     def forget(self, until: int, is_needed: Callable[[StoredEvent], bool] | None = None) -> list[StoredEvent]:
-        """Remove the events whose membership ends at a tick or before, except those needed; return the removed."""
-        past = self.until_at_most(until)
-        needed: list[StoredEvent] = []
-        forgotten = past
-        if is_needed is not None and past:
-            needed = [event for event in past if is_needed(event)]
-            if needed:  # else nothing is copied: the common case
-                forgotten = [event for event in past if not is_needed(event)]
-        if forgotten:
+        """Remove the events whose membership ends at a tick or before, and return those that were removed.
+
+        Args:
+            until: The tick.
+            is_needed: Returns True for an event that stays all the same; None if none stays.
+        """
+        past_events = self.until_at_most(until)
+        needed_events: list[StoredEvent] = []
+        forgotten_events = past_events
+        if is_needed is not None and past_events:
+            needed_events = [event for event in past_events if is_needed(event)]
+            if needed_events:  # else nothing is copied: the common case
+                forgotten_events = [event for event in past_events if not is_needed(event)]
+        if forgotten_events:
             # Past events are the first in the order: `until_at_most` has put all of them there.
-            self._ordered[: len(past)] = needed
-            self.size -= len(forgotten)
-            self._record_change(forgotten, ())
-        return forgotten
+            self._ordered[: len(past_events)] = needed_events
+            self.size -= len(forgotten_events)
+            self._record_change(forgotten_events, ())
+        return forgotten_events
 
     def track(self) -> None:
         """Mark all events as saved; record changes from now on."""
