@@ -108,7 +108,7 @@ class GeneralRun(KeyedRun):
         else:
             affected = self._affected_windows.apply(state, net, previous, progress)
             if state.closes_out_of_order:
-                self.closing.leave_out(state, affected, previous.watermark)
+                self.closing.remove_closed(state, affected, previous.watermark)
         output = self.emission.emit(key, state, affected, previous, progress)
         self.result.windows_closed += self.closing.close(state, progress.watermark)
         return output

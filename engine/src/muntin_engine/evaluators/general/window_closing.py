@@ -78,7 +78,7 @@ class Closing:
             return False
         return all(event.end < watermark for event in step.members.values())
 
-    def leave_out(self, state: KeyState, affected: dict[Window, Affected], watermark: int) -> None:
+    def remove_closed(self, state: KeyState, affected: dict[Window, Affected], watermark: int) -> None:
         """Remove the windows from `affected` that were closed before the batch, where windows close out of order.
 
         No legal change alters a closed window. But where a window starts at every so many times, one time more or less
