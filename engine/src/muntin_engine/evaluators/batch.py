@@ -90,7 +90,7 @@ class Evaluated:
         metrics: Values of the evaluator's metrics by name; those that it declares as unreported are left out later.
         rejections: The rows that were rejected, or late, by key.
         late: The number of further late rows, where rows are not kept.
-        late_by: The largest distance of one of these behind the watermark; 0 if there are none.
+        late_by: The largest distance of any of these late rows behind the watermark; 0 if there are none.
         evicted: The second output, as tables of its schema; iterated once.
         inputs: The progress of each input.
     """

@@ -57,7 +57,9 @@ class KeepsState(ABC):
 
         Raises:
             ModuleFailedError: A module raised an exception.
+            ModuleContractError: A module returned something else than it has to.
             StateMismatchError: Another query wrote the state.
+            StateError: The state is damaged, or cannot be stored.
         """
 
     @abstractmethod
@@ -114,4 +116,5 @@ class AnswersAtOnce(ABC):
 
         Raises:
             ModuleFailedError: A module raised an exception.
+            ModuleContractError: A row of the results is not what the module may return.
         """

@@ -37,6 +37,7 @@ class Words(NamedTuple):
 def explain(plan: Plan) -> Explanation:
     """Return the evaluation of a query on arrays in words."""
     parts = plan.arrays
+    # The functions for the words on a row, on the state and on a module.
     words = WORDS[parts.geometry, parts.arrivals, parts.held]
     modules = tuple(words.module(plan, module) for module in plan.modules)
     return Explanation(words.row(plan), words.state(plan), modules)

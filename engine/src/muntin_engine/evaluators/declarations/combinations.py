@@ -15,7 +15,10 @@ from muntin_engine.plan.plan import Plan
 
 
 def can_be_subtracted(component: Component) -> bool:
-    """Return True if sums of values can be subtracted exactly: counts, and sums of whole numbers and of floats."""
+    """Return True if values can be subtracted from their sum exactly.
+
+    That is so for counts, sums of whole numbers, and the sums and means of floats, of which every bit is kept.
+    """
     return component.is_exact or (component.merge in (Merge.ADD, Merge.COUNT) and component.has_inverse)
 
 
@@ -76,7 +79,7 @@ def ignore_order(plan: Plan) -> str | None:
 
 
 def do_not_slide(plan: Plan) -> str | None:
-    """Demand that a module cannot slide from window to window, unless several specifications share rows.
+    """Demand that at least one module cannot slide from window to window, unless several specifications share rows.
 
     Return why not, or None. If all modules slide, the general evaluator is cheaper: it carries their states from window
     to window.

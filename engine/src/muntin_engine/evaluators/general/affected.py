@@ -62,6 +62,7 @@ class _ChangeSpan(NamedTuple):
     @property
     def sync_time(self) -> int:
         """The earliest tick that the change alters."""
+        # A new end alters nothing before the earlier one of the two ends.
         if self.previous is not None and self.present is not None and _is_revision(self.previous, self.present):
             return min(self.previous.end, self.present.end)
         event = self.previous if self.previous is not None else self.present
@@ -128,7 +129,8 @@ class AffectedWindows:
         if len(versions) == 2 and not self._query.waits_for_ends and _is_revision(previous, present):
             old_version, new_version = versions
             # Up to the earlier end, both versions are members of the same windows: only what follows it is affected.
-            # Not so if a kind counts an event elsewhere than on its lifetime: a new end may move it to other windows.
+            # That does not hold if a kind counts an event elsewhere than on its lifetime: then a new end may move the
+            # event to other windows.
             reach_their_ends = old_version.until >= old_version.end and new_version.until >= new_version.end
             if old_version.since == new_version.since and reach_their_ends:
                 first = min(old_version.end, new_version.end)
@@ -169,6 +171,7 @@ class AffectedWindows:
         later: windows may keep an event as a member for some time after its end.
         """
         assigner = state.assigner
+        # Speculative output has the windows that have ended, by the max event time; any other has open windows too.
         limit = progress.max_event_time if self._query.emit is EmitPolicy.SPECULATIVE else INFINITY
         last = INFINITY
         if not self._query.window.waits_for_events:
@@ -199,6 +202,8 @@ class AffectedWindows:
                 limit=progress.max_event_time,
                 horizon=progress.horizon,
             )
+        # Early results are of windows with members as soon as these exist. A window comes into being without a change
+        # in it only if the horizon passes its start, and only where windows do not wait for events.
         if previous.horizon >= progress.horizon or self._query.window.waits_for_events:
             return []
         # As the horizon moves on, more windows exist of events without an end: of those that have none now, and of

@@ -193,11 +193,12 @@ class GeneralAssigner(Assigner):
         self._cached_stretches = None
 
     def overlapping(self, start: int, end: int, limit: int) -> list[Window]:
-        """Return the open windows that start before the end of a stretch and end after its start.
+        """Return the open windows that start before `end` and end after `start`.
 
-        The stretch may be empty, or end before it starts: an event without an end that gets one changes only windows
-        that were not there yet.
+        The end may be at the start or before it: callers cut the stretch of a change at the horizon, and a change may
+        concern only windows after the horizon, which do not exist yet.
         """
+        # A range of at least one tick is asked for: in an empty one, `_open_windows` finds nothing.
         return list(self._open_windows(min(start, end - 1), end, ends_after=start, limit=limit))
 
     def uncut(self, start: int, end: int) -> list[Window]:
@@ -240,7 +241,7 @@ class GeneralAssigner(Assigner):
     def first_open(self, earliest: int) -> FirstOpen:
         """Return the start and the end of the first window with a member.
 
-        The start is an earlier one where the events may still open a window there.
+        The start may be an earlier one: the kind says by `unborn` where a later event may still open a window.
         """
         unborn_start = max(self._kind.unborn(self._stretches()), self.frontier)
         if earliest == INFINITY:
@@ -292,7 +293,7 @@ class GeneralAssigner(Assigner):
             end = watermark
         else:
             end = watermark + 1
-        return min(end, self.cut_at)
+        return min(end, self.cut_at)  # no window of a life goes on after the tick at which the life is over
 
     @property
     def outlives_events(self) -> bool:

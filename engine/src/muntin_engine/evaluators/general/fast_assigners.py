@@ -97,7 +97,7 @@ class GridAssigner(Assigner):
         return self.ending(members, ends_after, limit, horizon)
 
     def ending(self, events: Sequence[StoredEvent], ends_after: int, limit: int, horizon: int) -> list[Window]:
-        """Return the windows of events, each once."""
+        """Return the windows of events that end after `ends_after` and at `limit` or before, in order, each once."""
         if not events:
             return []
         earliest = min(map(by_since, events))
@@ -127,6 +127,7 @@ class GridAssigner(Assigner):
     def next_end(self, events: EventIndex, tick: int) -> int:
         """Return the smallest end after a tick among the windows of the events."""
         first_start = max(self._start_ending_after(tick), self.frontier)
+        # An event whose membership ends at the first start or before it is in none of these windows.
         earliest = events.earliest(first_start)
         if earliest == INFINITY:
             return INFINITY
@@ -210,10 +211,10 @@ class Marks:
         """Count each tick once less."""
         repeats = self._repeats
         for tick in ticks:
-            count = repeats.pop(tick, 0)
-            if count > 1:
-                repeats[tick] = count - 1
-            elif not count:
+            repeat_count = repeats.pop(tick, 0)
+            if repeat_count > 1:
+                repeats[tick] = repeat_count - 1
+            elif repeat_count == 0:  # with one repeat, the tick stays and has none now
                 self._ticks.remove(tick)
 
     def place(self, tick: int) -> int:
@@ -268,18 +269,21 @@ class SnapshotAssigner(Assigner):
         return [window for window in snapshots if window.end > start and window.start < end]
 
     def ending(self, events: Sequence[StoredEvent], ends_after: int, limit: int, horizon: int) -> list[Window]:
-        """Return the snapshots between the frontier and the limit."""
+        """Return the open snapshots that end after `ends_after`, and at the limit or before, whatever the events are.
+
+        The endpoints of all events of the key are known: so the events are not needed to find the snapshots.
+        """
         place = self._marks.place(ends_after + 1) - 1
         first = self._marks.at(place) if place >= 0 else EARLIEST
         return self._snapshots(max(first, self.frontier), limit)
 
     def newly_visible(self, events: EventIndex, ends_after: int, limit: int, horizon: int) -> list[Window]:
-        """Return the snapshots between the frontier and the limit."""
+        """Return the snapshots of `ending`, which needs no events."""
         return self.ending((), ends_after, limit, horizon)
 
     def close(self, limit: int) -> None:
         """Move the frontier to the last endpoint at the limit or before."""
-        if limit == INFINITY:
+        if limit == INFINITY:  # the input has ended: no snapshot comes any more
             self.frontier = INFINITY
             return
         place = self._marks.place(limit + 1) - 1
@@ -347,13 +351,14 @@ class CountAssigner(Assigner):
         return list(self._windows(first, stop))
 
     def ending(self, events: Sequence[StoredEvent], ends_after: int, limit: int, horizon: int) -> list[Window]:
-        """Return the windows whose last counted time lies in `[ends_after, limit)`."""
+        """Return the windows that end after `ends_after`, and at the limit or before, whatever the events are."""
+        # A window ends right after its last time: so that time lies in `[ends_after, limit)`.
         first = self._marks.place(ends_after) - self._count + 1
         stop = self._marks.place(limit) - self._count + 1
         return list(self._windows(first, stop))
 
     def newly_visible(self, events: EventIndex, ends_after: int, limit: int, horizon: int) -> list[Window]:
-        """Return the windows whose last counted time lies in `[ends_after, limit)`."""
+        """Return the windows of `ending`, which needs no events."""
         return self.ending((), ends_after, limit, horizon)
 
     def close(self, limit: int) -> None:
@@ -384,10 +389,13 @@ class CountAssigner(Assigner):
     def release(
         self, events: Iterable[StoredEvent], movable: Sequence[StoredEvent], watermark: int
     ) -> list[StoredEvent]:
-        """Return the events that only closed windows count, and set breaks in their place."""
-        needed = self._needed_ticks({event.since for event in movable}, watermark)
-        self._break_between(needed)
-        return [event for event in events if event.is_member and event.since not in needed]
+        """Return the events that only closed windows count, and set breaks where these were.
+
+        No window counts times on both sides of a break: so no new window is made of the times that are left there.
+        """
+        needed_ticks = self._needed_ticks({event.since for event in movable}, watermark)
+        self._break_between(needed_ticks)
+        return [event for event in events if event.is_member and event.since not in needed_ticks]
 
     def _needed_ticks(self, movable_ticks: Iterable[int], watermark: int) -> set[int]:
         """Return the counted times of windows that may still change.

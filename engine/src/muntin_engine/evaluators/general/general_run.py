@@ -60,7 +60,7 @@ class GeneralRun(KeyedRun):
             self._small_keys = SmallKeys(self, grid, final_emission)
 
         self._extent = results.extent
-        # A key whose events all lie in the future has such an assigner, as it knows of no event before the watermark.
+        # This assigner knows no events. It stands for keys whose events all lie in the future: see `output_watermark`.
         self._assigner_without_events = query.once(shared_assigner)
 
         # Windows become visible before they close: speculative output by the max event time, eager output by the
@@ -79,7 +79,7 @@ class GeneralRun(KeyedRun):
         output = None
         # Small keys know the watermark of the whole input, but not one that the batch brings for this key alone.
         if self._small_keys is not None and not work.watermarks:
-            output = self._small_keys.process(store, name, work)
+            output = self._small_keys.process(store, name, work)  # None if the key is not small
         if output is None:
             output = super().process_key(store, name, work)
         if output and self._extent is not None:
@@ -108,7 +108,7 @@ class GeneralRun(KeyedRun):
         else:
             affected = self._affected_windows.apply(state, net, previous, progress)
             if state.closes_out_of_order:
-                self.closing.leave_out(state, affected, previous.watermark)
+                self.closing.remove_closed(state, affected, previous.watermark)
         output = self.emission.emit(key, state, affected, previous, progress)
         self.result.windows_closed += self.closing.close(state, progress.watermark)
         return output
@@ -129,7 +129,7 @@ class GeneralRun(KeyedRun):
             return watermark
         if query.is_time_bound:
             return watermark  # a time-bound result never changes output before its cause
-        # Output comes from keys that have a state, not before `earliest`, and from windows of future events alone.
+        # Output comes from keys that have a state, not before `earliest`, and from windows with future events only.
         assigner = self._assigner_without_events
         if query.timestamps is TimestampPolicy.POINT_AT_END:
             return min(assigner.end_after(watermark), earliest)

@@ -76,12 +76,12 @@ class KeyState(KeyEvents):
     def memory(self, size: int) -> int:
         """Return the memory of the state in bytes, roughly, if its records have `size` bytes."""
         window_memory = self.windows.memory
-        if window_memory is None:
+        if window_memory is None:  # no window is packed: objects take about `DECODED` times the stored bytes
             return DECODED * size
         # The rest of the records, besides the fields of events and windows, are payloads.
         payload_memory = size - _STORED_EVENT_SIZE * self.events.size - _STORED_WINDOW_SIZE * len(self.windows)
         event_memory = _EVENT_MEMORY * self.events.size + max(payload_memory, 0)
-        return min(event_memory + window_memory, DECODED * size)
+        return min(event_memory + window_memory, DECODED * size)  # no more than if no window were packed
 
     @property
     def held_windows(self) -> int:
@@ -103,12 +103,12 @@ class KeyState(KeyEvents):
 
     def replace(self, old_events: Sequence[StoredEvent], new_events: Sequence[StoredEvent]) -> None:
         """Remove events, and add others except those that are never a member of any window."""
-        needed = self.needed_events(new_events)
+        needed_events = self.needed_events(new_events)
         if old_events:
             self.assigner.remove(old_events)
-        if needed:
-            self.assigner.add(needed)
-        self.events.replace(old_events, needed)
+        if needed_events:
+            self.assigner.add(needed_events)
+        self.events.replace(old_events, needed_events)
 
     def sweep(self, windows: Iterable[Window]) -> Iterator[SweptWindow]:
         """Sweep over open windows, in any order, with their members."""
@@ -169,7 +169,7 @@ class KeyState(KeyEvents):
     ) -> Self:
         """Return the state of a key from its records: those that `to_data` wrote, and those of `waiting_rows`."""
         state = cls(query)
-        is_ordered = len(stored) == 1
+        is_ordered = len(stored) == 1  # a state that is written whole has its events in the order of the index
         # Rows are appended to a key that had no state, or to a whole state: so records of waiting rows are the first
         # ones of a key, or the last ones.
         if _is_of_waiting_rows(stored[0]) or _is_of_waiting_rows(stored[-1]):

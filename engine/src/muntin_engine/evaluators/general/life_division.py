@@ -82,7 +82,8 @@ def divide(key: KeyLives, net: NetChanges, *, has_triggers: bool) -> list[LifeCh
             life_changes = changes_by_life[_life_at(previous_lives, change.previous)]
             life_changes.changes_by_id[change.previous.id] = change
 
-    # The pieces of the key are grouped by silence: each group is a life now.
+    # The key is taken apart into pieces: a life that did not change is one piece, and of any other life each event is
+    # one. The pieces are then grouped by silence: each group is a life now.
     key.lives = []
     lives_with_group: set[LifeState] = set()
     pieces = _pieces(previous_lives, changes)
@@ -219,14 +220,18 @@ def _add_piece(piece: _Piece, life_changes: LifeChanges, changes_by_life: dict[L
 
 
 def _renamed_windows(life_changes: LifeChanges) -> dict[Window, Window]:
-    """Find the emitted windows of a life that go on, but end elsewhere as the life does; the new one by the old one."""
+    """Find the emitted windows of a life that end elsewhere now, as the life does: the new window by the old one.
+
+    All windows of a life are cut at the tick at which the life is over. So if that tick moves, a window that reaches it
+    goes on with another end.
+    """
     life = life_changes.life
     was_over_at = life_changes.was_over_at
     over_at = life.over_at
     if life_changes.is_absorbed or was_over_at == over_at or not life.held_windows:
         return {}
     renamed: dict[Window, Window] = {}
-    # Such a window reaches at least up to the earlier one of the ticks at which the life was over, and is over now.
+    # Only windows that last up to the earlier one of the two cuts can change: they have the tick before it.
     first_cut = min(was_over_at, over_at)
     for uncut_window in life.life_assigner.uncut(first_cut - 1, first_cut):
         previous_window = Window(uncut_window.start, min(uncut_window.end, was_over_at))

@@ -50,8 +50,10 @@ class LivesRun(GeneralRun):
         is_over = is_absorbed or life.over_at <= progress.watermark
         output: list[OutputChange] = []
         life.serial = state.serial  # ids are unique over all lives of the key
+        # Entries move to the new ends of their windows first: the changes of the batch have to find them there.
         if isinstance(self.emission, TriggeredEmission):
             output += self.emission.rename(key, life, life_changes.renamed)
+        # All windows of a life that is over close, as at the end of the input.
         life_progress = progress._replace(watermark=INFINITY) if is_over else progress
         output += self.process_state(key, life, life_changes, previous, life_progress)
         state.serial = life.serial
@@ -69,8 +71,9 @@ class LivesRun(GeneralRun):
     def output_watermark(self, earliest: int) -> int:
         """Return the output watermark, before which no output changes any more.
 
-        A result at the end of its window lies after the watermark, also where the end of a life cuts the window: a life
-        that is not over ends after the watermark, and so does a life that a later event begins.
+        Output at the ends of windows may start earlier here than for keys that are never forgotten, as the end of a
+        life cuts its windows. But it still starts after the watermark: a life that is not over ends after the
+        watermark, and so does a life that a later event begins.
 
         Args:
             earliest: The least tick at which a key that has a state may still emit or change output.

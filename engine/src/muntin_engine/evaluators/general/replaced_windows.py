@@ -32,7 +32,8 @@ class ReplacedWindow(NamedTuple):
     def of(cls, state: KeyState, window: Window, entry: WindowEntry, change: Affected) -> ReplacedWindow:
         """Describe a window that no longer exists, by the present events of the key and the changes of the batch."""
         assert entry.trigger_state is not None, "each window with members has one"
-        # The members before the batch: those that changed as they were, and the present ones that did not change.
+        # The members before the batch. Those that changed come from the change, as they were before it; all others are
+        # present members that did not change.
         added_ids = {event.id for event in change.added}
         members = {event.id: event for event in change.removed}
         for event in state.events.overlapping(window.start, window.end):

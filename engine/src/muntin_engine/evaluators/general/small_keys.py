@@ -73,17 +73,19 @@ class SmallKeys:
         """
         rows = work.rows
         key_records = store.find(name)
+
+        # Indexes pay off for a key with many rows, and are needed for rows that another row can be about.
         if len(rows) > MOST_ROWS:
             return None
         if key_records is None and not rows:
-            return None
+            return None  # there is nothing that this class could append to
         if key_records is not None and not key_records.has_few_rows:
             return None
         if not self._are_plain(rows):
             return None
         self._intake.accepted += len(rows)
 
-        # A key with a window that closes is written anew, and so is one with many records; to any other, rows are
+        # A key with a window that closes is written anew, and so is a key with many records. To any other key, rows are
         # appended.
         watermark = self._intake.progress.watermark
         if key_records is not None:
@@ -144,15 +146,15 @@ class SmallKeys:
 
         # The rows that later windows need become the only record of the key.
         grid.close(progress.watermark)
-        needed = [event for event in events if event.until > grid.frontier]
+        needed_events = [event for event in events if event.until > grid.frontier]
         previous_count = len(events) - len(work.rows)
         had_key = key_records is not None
-        self._held.add(keys=int(bool(needed)) - int(had_key), events=len(needed) - previous_count)
+        self._held.add(keys=int(bool(needed_events)) - int(had_key), events=len(needed_events) - previous_count)
         store.remove(name)
-        if needed:
-            timer = self._timer(min(map(by_start, needed)))
-            record = waiting_rows(serial, assigner=grid.to_data(), rows=needed)
-            store.append(name, timer, len(needed), self._codec.pack(record))
+        if needed_events:
+            timer = self._timer(min(map(by_start, needed_events)))
+            record = waiting_rows(serial, assigner=grid.to_data(), rows=needed_events)
+            store.append(name, timer, len(needed_events), self._codec.pack(record))
         else:
             # Nothing is left of the key but its last serial number, which it must not give out again if it comes back.
             self._metadata.serial = max(self._metadata.serial, serial)

@@ -76,6 +76,8 @@ class SpeculativeEmission(Emission):
         """Return the content of the affected windows that have changed."""
         contents: dict[Window, Content] = {}
         windows_to_sweep: list[Window] = []
+
+        # Time-bound windows are computed in pieces, between the starts of events.
         event_starts: list[int] = []
         if self._query.is_cut_at_changes:
             event_starts = sorted(event.start for event in state.events)
@@ -89,7 +91,8 @@ class SpeculativeEmission(Emission):
                 contents[window] = _NO_CONTENT  # unless the sweep finds members
                 windows_to_sweep.append(window)
             elif change.touches_members:
-                # A stored state has all members of the window, so it gives the result of the last piece alone.
+                # A stored state has all members of the window. In a window of several pieces only the last one is
+                # computed from all members: so the state is of use if the change is in that piece.
                 if self._can_update_all(entry, change) and self._is_last_piece(window, change, event_starts):
                     contents[window] = self._updated_content(key, window, entry, change)
                 else:
@@ -156,6 +159,8 @@ class SpeculativeEmission(Emission):
     ) -> Content:
         """Return the content of a window that a sweep has come to, which has members.
 
+        The content of a time-bound window may be computed in pieces, between the starts of its members.
+
         Args:
             key: The key of the window.
             step: The window, with its members.
@@ -164,13 +169,14 @@ class SpeculativeEmission(Emission):
             change: The effect of the batch on the window.
         """
         size = len(step.members)
-        pieces = self._pieces(key, step, entry, change)
-        if pieces is not None:
+        piece_rows = self._rows_of_pieces(key, step, entry, change)
+        if piece_rows is not None:
             for slide in slides:
                 slide.skip()
-            return Content(size, [], pieces)
+            return Content(size, [], piece_rows)
 
-        # Otherwise one result of each module covers the window.
+        # Otherwise one result of each module covers the window. A slide whose result is not used here has to skip the
+        # window: its state does not follow it.
         states: list[Any] = []
         results: list[Any] = []
         for place, (computation, slide) in enumerate(zip(self._computations, slides, strict=True)):
@@ -189,7 +195,9 @@ class SpeculativeEmission(Emission):
         has_states = any(state is not None for state in states)
         return Content(size, states if has_states else [], self._stamper.rows(key, step.window, results))
 
-    def _pieces(self, key: object, step: SweptWindow, entry: WindowEntry, change: Affected) -> list[OutputRow] | None:
+    def _rows_of_pieces(
+        self, key: object, step: SweptWindow, entry: WindowEntry, change: Affected
+    ) -> list[OutputRow] | None:
         """Return the rows of a time-bound window that has several pieces; None if one result covers the window."""
         window = step.window
         members = step.members.values()

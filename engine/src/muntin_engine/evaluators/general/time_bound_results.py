@@ -26,12 +26,13 @@ class _ReplacedWindows(NamedTuple):
     """The windows that have live output and do not exist, each with its entry. A window may be in both lists.
 
     Attributes:
-        by_earlier_batches: The windows that did not exist before the batch; some may exist again after it.
-        now: The windows that do not exist after the batch.
+        absent_before: The windows that did not exist before the batch: earlier batches replaced them. Some may exist
+            again after it.
+        absent_after: The windows that do not exist after the batch.
     """
 
-    by_earlier_batches: list[tuple[Window, WindowEntry]]
-    now: list[tuple[Window, WindowEntry]]
+    absent_before: list[tuple[Window, WindowEntry]]
+    absent_after: list[tuple[Window, WindowEntry]]
 
 
 def output_ends(
@@ -60,12 +61,12 @@ def output_ends(
     # The output of a window that an earlier batch replaced was cut where its successor began. A change of that
     # successor may move the cut.
     ends: dict[Window, int] = {}
-    for window, successor in _successors(query, replaced.by_earlier_batches, existing_before):
+    for window, successor in _successors(query, replaced.absent_before, existing_before):
         ends[window] = affected[successor].sync_time
 
-    # The output of a window that no longer exists ends at the first tick that its own change or that of its successor
-    # alters. A window that an earlier batch replaced has no change of its own.
-    for window, successor in _successors(query, replaced.now, existing_after):
+    # The output of a window that no longer exists ends at the first tick that a change of the window or of its
+    # successor alters. A window that an earlier batch replaced has no change of its own.
+    for window, successor in _successors(query, replaced.absent_after, existing_after):
         change = affected[window] if window in existing_before else affected[successor]
         ends[window] = min(change.sync_time, affected[successor].sync_time, ends.get(window, INFINITY))
         affected[successor].sync_time = ends[window]
@@ -89,9 +90,9 @@ def _replaced_windows(
         existed = bool(entry.size)
         exists = affected[window].exists if window in changed_windows else existed
         if not existed:
-            replaced.by_earlier_batches.append((window, entry))
+            replaced.absent_before.append((window, entry))
         if not exists:
-            replaced.now.append((window, entry))
+            replaced.absent_after.append((window, entry))
     return replaced
 
 
@@ -137,9 +138,10 @@ class ResultsAsKnown:
         self._stamper = stamper
 
     def ticks(self, window: Window, members: Iterable[StoredEvent], since: int) -> list[int]:
-        """Return the ticks of a window at which its pieces start, from `since` on; none if that is past its end.
+        """Return the ticks of a window at which its pieces start, from `since` on; none if `since` is past its end.
 
         More of the window becomes known when a member starts and, if results may not show later ends, when one ends.
+        A window whose members are all known at one tick has a single piece, which is returned whatever `since` is.
         """
         known_at_once = self._query.window.known_at(window)
         if known_at_once is not None:
@@ -177,7 +179,7 @@ class ResultsAsKnown:
             previous_piece_rows = piece_rows
             piece_rows = {}
             if not known_members:
-                continue
+                continue  # a window has no result before its first member starts
             results = self._results(
                 key, window, known_members=known_members, new_members=new_members, states=states, tick=start
             )
@@ -195,8 +197,8 @@ class ResultsAsKnown:
     def rows_around(self, key: object, window: Window, members: Iterable[StoredEvent], since: int) -> list[OutputRow]:
         """Return the rows of a window that is emitted for the first time, with a change at a tick inside it.
 
-        Before the tick they are computed from the members that the window starts with, and from it on from all members.
-        Equal rows on both sides are one row.
+        Before the tick, rows are computed from the members that the window starts with; from the tick on, they are
+        computed from all members. A row that is equal on both sides of the tick is one row.
         """
         all_members = list(members)
         first_members = [as_of(event, window.start) for event in all_members if event.start <= window.start]
@@ -231,7 +233,7 @@ class ResultsAsKnown:
             window: The window.
             known_members: The members that have started by the tick; at least one.
             new_members: The known members that had not started at the tick before.
-            states: The state of each module as of the tick before, which is replaced by that of this tick.
+            states: The state of each module at the previous tick; this method puts the state at this tick in its place.
             tick: The tick.
         """
         if self._query.hides_later_ends:

@@ -85,8 +85,8 @@ class TriggerCall:
         for trigger_state in trigger_states:
             states.append(FINISHED if trigger_state.is_finished else trigger_state.state)
         merged_state = self._call("merge", key, window, state=states)
-        # All else, such as the number of firings, goes on from the window that fired most often. The members of the new
-        # window are others than those at the last firing.
+        # The trigger's own state is merged. All else, such as the number of firings, goes on from the window that fired
+        # most often, marked as changed: the new window has other members than that one had at its last firing.
         most_fired = max(trigger_states, key=attrgetter("firings"))._replace(is_changed=True)
         if merged_state is FINISHED:
             return most_fired.finished()

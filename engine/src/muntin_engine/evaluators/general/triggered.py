@@ -101,7 +101,7 @@ class TriggeredEmission(Emission):
         for step, replaced_windows in self._replacing_windows(state, affected, previous):
             if len(replaced_windows) == 1 and replaced_windows[0].is_unchanged_in(step):
                 output += self._continue_window(state, step.window, replaced_windows[0].entry)
-                affected[step.window].exists = False  # nothing in it has changed
+                affected[step.window].exists = False  # no trigger is called, as nothing in the window has changed
             else:
                 changes[step.window] = self._take_over(key, state, step, replaced_windows)
 
@@ -143,7 +143,11 @@ class TriggeredEmission(Emission):
         return output
 
     def _retract_removed(self, state: KeyState, affected: dict[Window, Affected]) -> list[OutputChange]:
-        """Retract the live output of windows that no longer exist or lost all members, and drop their entries."""
+        """Retract the live output of windows that no longer exist or lost all members, and drop their entries.
+
+        In `affected`, these windows are marked as windows that do not exist. If new windows may take over their trigger
+        states, they are collected in `self._replaced`.
+        """
         output: list[OutputChange] = []
         for window in sorted(affected, key=by_window):
             entry = state.windows.get(window)
@@ -344,7 +348,8 @@ class TriggeredEmission(Emission):
             trigger_state = trigger_state._replace(refined=refined)
 
         output = _retractions(window, entry)  # live rows are kept only if the refinement retracts them
-        last_serial = state.serial  # no member has a larger one, and the rows emitted here get larger ones
+        # Members that come after this firing have larger serial numbers, and so have the rows that are emitted here.
+        last_serial = state.serial
         firings = trigger_state.firings
         live_rows = [LiveRow(state.next_serial(), row) for row in rows]
         for live_row in live_rows:

@@ -36,11 +36,11 @@ class Closing:
     def steps(self, state: KeyState, previous: Progress, progress: Progress) -> Iterable[SweptWindow]:
         """Sweep over the windows that close in a batch; the state has the changes of the batch already.
 
-        Where windows close out of order, the windows between them that do not close come too, without members. Module
-        states are built anew after such a window: they missed the events that entered and left there.
+        Where windows close out of order, a window that stays open may lie between windows that close. It comes too,
+        without members. Module states are built anew after it: they missed the events that entered and left there.
 
-        Cost: constant for a key without such a window, unless windows wait for the ends of events; else one sweep over
-        the key's open events.
+        Cost: constant for a key of which no window closes, unless windows wait for the ends of events; else one sweep
+        over the key's open events.
         """
         assigner = state.assigner
         # Up to `_boundary`, no window's boundary moves any more; up to `_limit`, nor do the ends of members for which
@@ -78,11 +78,11 @@ class Closing:
             return False
         return all(event.end < watermark for event in step.members.values())
 
-    def leave_out(self, state: KeyState, affected: dict[Window, Affected], watermark: int) -> None:
+    def remove_closed(self, state: KeyState, affected: dict[Window, Affected], watermark: int) -> None:
         """Remove the windows from `affected` that were closed before the batch, where windows close out of order.
 
-        No legal change alters a closed window. But where windows start at every so many times, one time more or less
-        may move the starts of all windows after it: there all of these count as affected, also those that are closed.
+        No legal change alters a closed window. But where a window starts at every so many times, one time more or less
+        may move the starts of all later windows. So all later windows count as affected, closed ones too.
 
         Args:
             state: The state of the key, with the batch applied.
@@ -107,7 +107,8 @@ class Closing:
         """
         assigner = state.assigner
 
-        # A window may close before an earlier one: the events that it alone needs are dropped here.
+        # A window may close before an earlier one: the events that it alone needs are dropped here. At the end of the
+        # input all windows close, in order.
         is_closed: Callable[[Window], bool] | None = None
         if state.closes_out_of_order and EARLIEST < watermark < INFINITY:
             movable = _movable_members(state, watermark)
@@ -118,17 +119,17 @@ class Closing:
         assigner.close(self._limit(state, watermark))
 
         closed_count = 0
-        if not self._is_final and state.windows:
+        if not self._is_final and state.windows:  # final output has no entries of emitted windows
             closed_count = state.windows.close(assigner.frontier, watermark, is_closed)
 
         # An event whose end may still move is kept, so that its revision finds it.
         is_needed: Callable[[StoredEvent], bool] | None = None
         if self._event_ends_move and watermark != INFINITY:
             is_needed = partial(_ends_from, watermark)
-        forgotten = state.events.forget(assigner.frontier, is_needed)
-        if forgotten:
-            assigner.remove(forgotten)
-            state.record_forgotten(forgotten)
+        forgotten_events = state.events.forget(assigner.frontier, is_needed)
+        if forgotten_events:
+            assigner.remove(forgotten_events)
+            state.record_forgotten(forgotten_events)
         return closed_count
 
     def timer(self, state: KeyState, progress: Progress) -> KeyTimer:
@@ -145,6 +146,7 @@ class Closing:
         watermark = progress.watermark
         first_open = assigner.first_open(events.earliest(assigner.frontier))
 
+        # The key has to be evaluated at the first of these watermarks, to close windows or to forget rows.
         closing_times = state.waiting_times(watermark)
         if self._event_ends_move:  # events that no window needs are kept because their ends may be revised
             closing_times += [event.end + 1 for event in events.until_at_most(assigner.frontier)]
@@ -165,7 +167,7 @@ class Closing:
         clock = INFINITY
         max_event_time = INFINITY
         if not self._is_final and state.windows:
-            closing_times += state.windows.unsettled()
+            closing_times += state.windows.unsettled()  # the entries of replaced windows, whose output becomes final
             clock, max_event_time = state.windows.wake_ups()
             # A trigger that is due already by the key's own progress is due in the next batch, whatever progress comes.
             if max_event_time <= progress.max_event_time:

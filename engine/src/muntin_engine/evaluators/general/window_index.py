@@ -284,7 +284,7 @@ class WindowIndex:
         return sorted(items, key=_window_of)
 
     def get(self, window: Window) -> WindowEntry:
-        """Return the entry of a window; `NEW` if it has none."""
+        """Return the entry of a window; `NEW` if it has none. A packed run that the window lies in is unpacked."""
         if self._packed and window not in self._entries:
             self._unpack_at(window)
         return self._entries.get(window, NEW)
@@ -297,7 +297,7 @@ class WindowIndex:
             self._discard(window)
             return
         if window in self._gone:
-            self._gone.remove(window)
+            self._gone.remove(window)  # it was discarded, and is back before the order has lost it
         elif window not in self._entries:
             self._new.add(window)
         self._entries[window] = entry
@@ -315,6 +315,7 @@ class WindowIndex:
         if not self._packs:
             return
         # The next batch is likely to unpack as many windows as this one changed: packing each time would be in vain.
+        # But the number of objects is limited, as they take much memory.
         most_objects = min(max(MOST_OBJECTS, 2 * changed_count), 16 * MOST_OBJECTS)
         if len(self._entries) > most_objects:
             self._pack()
@@ -334,11 +335,12 @@ class WindowIndex:
         stretches_by_window: dict[int, list[int]] = {}  # places of stretches by the place of a window
         for stretch_place, (start, end) in enumerate(stretches):
             # Backwards from the last window that starts before the end of the stretch. Ends ascend with starts: if one
-            # window ends before the stretch, so do all before it. That does not hold where replaced windows are kept.
+            # window ends before the stretch, so do all before it. Only where replaced windows are kept, an earlier
+            # window may end later.
             for place in range(bisect_left(self._starts, end) - 1, -1, -1):
                 window = order[place]
                 if not self._entries[window].size:
-                    continue
+                    continue  # a replaced window has no members
                 if window.end > start:
                     stretches_by_window.setdefault(place, []).append(stretch_place)
                 elif not self._keeps_history:

@@ -187,7 +187,8 @@ class Admission(RevisedEvents):
         assert present is not None, "a sample that may still be replaced is not forgotten"
         rejected_row = change
         if comes_after(self._rank_of_sample(change.payload), self._rank_of_sample(present.payload)):
-            # Of the row that brought the present sample only the payload is kept; all else is that of the new row.
+            # The rejection is of the present sample. Only the payload of its row is still known: all else is taken from
+            # the new row.
             rejected_row = change._replace(id=None, payload=present.payload, source=None)
             self.delete(present)
             self._put_sample(change, present.end, samples)
@@ -198,10 +199,11 @@ class Admission(RevisedEvents):
         self.reject(Reason.REPLACED, f"another sample at {time} holds, {choice}", rejected_row)
 
     def _rank_of_sample(self, payload: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return the value by which one of several samples of one time holds: the greatest, as `comes_after` compares.
+        """Return the rank of a sample: of several samples of one time, the one with the greatest rank holds.
 
-        That is the order of the sample; and all of its values for samples that are equal in order, or if the query has
-        no order. So the choice depends neither on the order in which samples come nor on micro-batches.
+        Ranks are compared by `comes_after`. The rank is the query's order of the sample, followed by all of its values,
+        or these values alone if the query has no order. So the choice depends neither on the order in which samples
+        come nor on micro-batches.
         """
         order = self._state.query.order
         return payload if order is None else (order(payload), payload)

@@ -87,9 +87,11 @@ class KeyedBucket:
             signals: The names of the signals in the batch.
 
         Raises:
-            ModuleFailedError: A module raised an exception. The state stays as it was.
+            ModuleFailedError: A module raised an exception. The state stays as it was, as with any other error.
+            ModuleContractError: A module returned something else than it has to.
             StateMismatchError: The state was written by another query.
-            StateError: Too many patterns are beyond the watermark.
+            StateError: The state is damaged or cannot be stored, a key has no room for its rows, or too many patterns
+                are beyond the watermark.
         """
         state = self._open_state()
         metadata = state.metadata

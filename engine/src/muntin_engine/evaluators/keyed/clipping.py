@@ -27,8 +27,8 @@ class Clipping:
     def lifetime(self, start: int, end: int, window: Window) -> tuple[int, int]:
         """Return the start and the end of a member's lifetime as the module sees it.
 
-        A member may lie wholly outside the window if windows count events, or reach beyond their ends; it is then not
-        clipped on that side.
+        A member may lie wholly outside the window, if windows count events or keep them for some time after their ends.
+        It is not clipped on the side of the window on which it lies.
         """
         if self._extent is not None:
             window = self._extent(window)

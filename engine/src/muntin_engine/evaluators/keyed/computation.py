@@ -78,11 +78,11 @@ class ModuleComputation(MethodCalls):
 
     @property
     def sees_events(self) -> bool:
-        """True if payloads alone do not do: the module sees times, or events are sorted for it by more than these."""
+        """True if payloads alone are not enough: the module sees times, or events are sorted by time for it."""
         return self._is_time_sensitive or self._sort_key is not None
 
     def payloads(self, columns: Sequence[list[Any]], count: int) -> Payloads:
-        """Return the inputs of a module that does not `sees_events`, for rows that come as columns.
+        """Return the inputs of a module for rows that come as columns; not for a module that sees events.
 
         Args:
             columns: The columns of the payloads.
@@ -94,8 +94,8 @@ class ModuleComputation(MethodCalls):
         """Return the module's inputs for members: their payloads, or events with clipped lifetimes.
 
         Members whose input the module skips, such as a null, are left out. A module that reads the order of events gets
-        them in the order of the query, and those that are equal in it in the order of their inputs. So the result does
-        not depend on when members arrived.
+        them in the order of the query; events that are equal in that order come in the order of their payloads. So the
+        result does not depend on when members arrived.
         """
         # Comprehensions, as this runs for every member of every window.
         select = self._select
@@ -140,14 +140,14 @@ class ModuleComputation(MethodCalls):
         return previous_lifetime == self.lifetime(present.start, present.end, window)
 
     def add(self, state: object, events: Iterable[StoredEvent], key: object, window: Window) -> object:
-        """Return a state with more members."""
+        """Return the state after the module was given events that became members; it may be the same object."""
         inputs = self.inputs_of(events, window)
         if not inputs:
             return state
         return self.call("add_events", key, window, self._called.add_events, state, inputs)
 
     def remove(self, state: object, events: Iterable[StoredEvent], key: object, window: Window) -> object:
-        """Return a state with fewer members."""
+        """Return the state after the module took out events that are no longer members; it may be the same object."""
         inputs = self.inputs_of(events, window)
         if not inputs:
             return state
@@ -180,7 +180,7 @@ class ModuleComputation(MethodCalls):
         return self.result_of_state(state, key, window)
 
     def results_of_groups(self, payloads: Payloads, bounds: Sequence[int], windows: CalledWindows) -> list[Any]:
-        """Return the result of each window from the payloads of all its rows, of a module that does not `sees_events`.
+        """Return the result of each window from the payloads of all its rows; not for a module that sees events.
 
         Args:
             payloads: The payloads, window by window.
@@ -202,7 +202,8 @@ class ModuleComputation(MethodCalls):
     def _plain_results_of(self, module: Any) -> Callable[..., Any]:
         """Return a function that computes a result of a module, or of its wrapper, as plain data.
 
-        It is no method of this object, which keeps it: that would be a cycle.
+        The returned function is no method of this object: this object keeps the function, and a method would refer back
+        to this object, which makes a cycle.
         """
         if self._plain is None and not self.module.is_operator:
             return cast(Callable[..., Any], module.compute_result)
@@ -218,7 +219,8 @@ class _PlainResults:
         """Prepare to compute results.
 
         Args:
-            module: The module, or its wrapper. One that is called with events or rows has no results to compute.
+            module: The module, or its wrapper. It may also be one without `compute_result`, such as a stream operator:
+                then this object is made, but never called.
             plain: Makes plain data of a result, or of a row of an operator; None if these are plain data.
             is_operator: True if a result consists of rows.
         """

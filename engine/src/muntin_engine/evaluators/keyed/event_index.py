@@ -146,7 +146,10 @@ class EventIndex:
 
     @property
     def ordered(self) -> list[StoredEvent]:
-        """The events, by end, then by start, of membership; callers only read it."""
+        """The events, by end, then by start, of membership; callers only read it.
+
+        New events wait beside the order, and are put in their places here.
+        """
         ordered = self._ordered
         new_events = self._unordered
         if not new_events:
@@ -155,7 +158,8 @@ class EventIndex:
             for event in new_events:
                 insort_right(ordered, event, key=in_order)
         else:
-            # Events before all the new ones are in their places already: most, where rows come in order of time.
+            # Events before the first new one are in their places already. If rows come in order of time, these are most
+            # events.
             first_place = bisect_right(ordered, min(map(in_order, new_events)), key=in_order)
             ordered[first_place:] = sorted(ordered[first_place:] + new_events, key=in_order)
         if self._longest is not None:
@@ -198,19 +202,25 @@ class EventIndex:
                     break
 
     def forget(self, until: int, is_needed: Callable[[StoredEvent], bool] | None = None) -> list[StoredEvent]:
-        """Remove the events whose membership ends at a tick or before, except those needed; return the removed."""
-        past = self.until_at_most(until)
-        needed: list[StoredEvent] = []
-        forgotten = past
-        if is_needed is not None and past:
-            needed = [event for event in past if is_needed(event)]
-            if needed:  # else nothing is copied: the common case
-                forgotten = [event for event in past if not is_needed(event)]
-        if forgotten:
-            self._ordered[: len(past)] = needed  # past events are the first in the order
-            self.size -= len(forgotten)
-            self._record_change(forgotten, ())
-        return forgotten
+        """Remove the events whose membership ends at a tick or before, and return those that were removed.
+
+        Args:
+            until: The tick.
+            is_needed: Returns True for an event that stays all the same; None if none stays.
+        """
+        past_events = self.until_at_most(until)
+        needed_events: list[StoredEvent] = []
+        forgotten_events = past_events
+        if is_needed is not None and past_events:
+            needed_events = [event for event in past_events if is_needed(event)]
+            if needed_events:  # else nothing is copied: the common case
+                forgotten_events = [event for event in past_events if not is_needed(event)]
+        if forgotten_events:
+            # Past events are the first in the order: `until_at_most` has put all of them there.
+            self._ordered[: len(past_events)] = needed_events
+            self.size -= len(forgotten_events)
+            self._record_change(forgotten_events, ())
+        return forgotten_events
 
     def track(self) -> None:
         """Mark all events as saved; record changes from now on."""
@@ -248,7 +258,7 @@ class EventIndex:
             new_candidates = [event for event in new_events if event.until > tick]
             first = min([first, *new_candidates], key=by_since)
         # Starts are compared and not events: that is cheaper, and an answer that is dropped in vain is only found anew.
-        may_be_gone = first.until > tick and first.since in map(by_since, old_events)
+        may_be_gone = first.since in map(by_since, old_events)
         self._first = None if may_be_gone else _FirstMembership(tick, first)
 
     def overlapping(self, start: int, end: int) -> list[StoredEvent]:
@@ -325,7 +335,8 @@ class EventIndex:
         """
         if self._first is not None:
             earlier_tick, first = self._first
-            # Fewer memberships end after the later tick, and the first one of them all is still among them.
+            # What ends after the later tick also ends after the earlier one. So if the membership that started first
+            # has not ended by the later tick, it is still the first.
             if earlier_tick <= tick < first.until:
                 return first.since
         ordered = self.ordered

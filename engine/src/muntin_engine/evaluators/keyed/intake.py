@@ -82,6 +82,8 @@ class KeyIntake:
         self._reported_progress = progress.inputs[side]
         self.previous = with_allowed_lateness(query, self._reported_previous)
         self.progress = with_allowed_lateness(query, self._reported_progress)
+        # Rows are late by the watermark of earlier batches. How late they are is measured from the watermark exactly as
+        # the policy of the input says it, which may be ahead of the one that decides.
         self._late_rule = LateRule(
             watermark=self.previous.watermark,
             watermark_to_the_tick=previous.to_the_tick[side],
@@ -109,6 +111,9 @@ class KeyIntake:
             rows: The rows.
             pattern_watermarks: The watermarks that patterns give the key.
             key_watermarks: The watermarks that the batch brings of the key alone.
+
+        Raises:
+            StateError: The key has no room for all rows, and the query fails then.
         """
         previous = self.previous
         progress = self.progress
@@ -119,6 +124,8 @@ class KeyIntake:
         key_watermark = max([state.key_watermark, *key_watermarks])
         if key_watermark > EARLIEST or pattern_watermarks is not NO_PATTERNS:
             previous_watermark = max(state.key_watermark, pattern_watermarks.previous)
+            # Allowed lateness is subtracted from the watermarks of a key too. So these go into the progress as the
+            # input reported it, before any subtraction.
             if previous_watermark > EARLIEST:
                 previous = with_allowed_lateness(
                     self._query, progress_of_key(self._reported_previous, previous_watermark)
@@ -139,6 +146,7 @@ class KeyIntake:
             return AdmittedRows(NetChanges(state), previous, progress)
 
         undecided_count = self._filter.count(rows) + self._filter.count(state.pending_rows)
+        # If the query limits the events that a key holds, the key rejects the rows that it has no room for.
         shed: list[Rejection] = []
         if self._shedding is not None:
             rows, shed = self._shedding.shed(key, state, rows, late_rule)
@@ -208,7 +216,7 @@ class Filter:
         return len(changes) if self._keeps is None else sum(map(self.is_visible, changes))
 
     def visible(self, rejections: list[Rejection]) -> list[Rejection]:
-        """Return rejections without those of insertions that are left out anyway."""
+        """Return the rejections that metrics count: not those of insertions that the filter would have left out."""
         if self._keeps is None:
             return rejections
         return [rejection for rejection in rejections if self.is_visible(rejection.change)]

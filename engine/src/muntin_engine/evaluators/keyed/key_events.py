@@ -163,10 +163,10 @@ class KeyEvents:
         return self.serial
 
     def anonymous_ids(self, starts: Sequence[int]) -> Sequence[Hashable]:
-        """Return a new id for each of several events that the input gives no id, by the starts of the events.
+        """Give out a new id for each of several events to which the input gives no id, by the starts of the events.
 
-        The ids are serial numbers. Where other events of the query have ids of the input, each id is an `Identity` that
-        no event of the input has.
+        The ids are the next serial numbers of the key. Where other events of the query have ids of the input, each id
+        is an `Identity` that no event of the input has.
         """
         first_serial = self.serial + 1
         self.serial += len(starts)
@@ -296,14 +296,15 @@ class KeyEvents:
         if len(widths) > 1:
             raise StateError(f"the rows of one query must have equally many values, got {sorted(widths)}")
 
-        # Where the input has ids, that of an event here is a pair: the input's id, and the start that the event was
-        # inserted with.
+        # Where the input has ids, the id of an event in the index is a pair: the input's id, and the start that the
+        # event was inserted with.
         gone_columns = [gone_ids]
         input_ids = ids
         origins: list[int] = []
         if has_ids:
             gone_columns = [list(column) for column in zip(*gone_ids, strict=True)]
             input_ids = [id for id, _ in ids]
+            # Only this policy moves starts. With any other one an event still has the start that it was inserted with.
             if self.query.late.policy is LatePolicy.ADJUST:
                 origins = [start for _, start in ids]
         data = EventsData(
@@ -422,7 +423,7 @@ def _event_columns(stored: Sequence[list[Any]], *, has_ids: bool) -> Sequence[Se
             columns = [list(compress(column, is_live)) for column in columns]
         columns_by_record.append(columns)
 
-        # A record may replace an event of an earlier one: then the event is gone there, and is among the new ones here.
+        # A record may replace an event of an earlier record: then it names the event as gone, and has it among its own.
         if has_ids:
             gone_ids.update(zip(*data.gone_columns, strict=True))
         else:

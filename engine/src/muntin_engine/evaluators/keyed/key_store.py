@@ -270,7 +270,7 @@ class KeyStore(Generic[StateT]):
         """Open a store without keys, whose states a codec will encode."""
         self.size = 0
         self.decoded_size = 0
-        self.batch = 0
+        self.batch = 0  # until `open_store` sets it, in each batch
         self.timer = NO_TIMER
         self._codec = codec
         self._keys: dict[bytes, KeyRecords[StateT]] = {}
@@ -341,6 +341,9 @@ class KeyStore(Generic[StateT]):
             decode: Makes a state from records, if it is not cached.
             serializer: Decodes the states of modules.
             key: The key itself, for errors.
+
+        Raises:
+            ModuleFailedError: A module's `upgrade_state` raised an exception.
         """
         key_records = self._keys.get(name)
         if key_records is None:
@@ -399,8 +402,8 @@ class KeyStore(Generic[StateT]):
         """
         previous = self._take_out(name)
 
-        # A state that does not track its changes has none to append. One that keeps more than events has a count of 0:
-        # the number of its events says nothing about its size.
+        # A state that does not track its changes has none to append. A state that keeps more than events has a
+        # `plain_count` of 0: the number of its events says nothing about its size.
         event_count = state.plain_count
         appendable = 0
         if previous is not None and state.tracks:
@@ -512,6 +515,7 @@ class KeyStore(Generic[StateT]):
         An entry has three columns with a value for each key, and three with a value for each record.
         """
         entries: list[Entry] = []
+        # Each of the six columns has a name too. They are filled for one entry, written, and emptied for the next.
         columns: tuple[list[Any], ...] = ([], [], [], [], [], [])
         names, timers, record_counts, batches, event_counts, contents = columns
         size = 0

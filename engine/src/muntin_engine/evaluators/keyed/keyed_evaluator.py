@@ -42,7 +42,7 @@ class KeyedEvaluator(KeepsState):
 
     def process(self, task: TaskPayload, bucket: int, cells: Cells, batch: BucketBatch) -> Evaluated:
         """Process a micro-batch of a bucket and write its state."""
-        STORE_CACHE.most = task.worker.cache_bytes  # a setting of the session, for all of this process
+        STORE_CACHE.most = task.worker.cache_bytes  # of the cache that all queries of this process share
         keyed_bucket = KeyedBucket(
             self.run_class(task.plan),
             self.query_of_task(task),
@@ -50,7 +50,7 @@ class KeyedEvaluator(KeepsState):
             task.codec,
             task.identity,
             task.trackers,
-            cache=None if task.is_static else STORE_CACHE,
+            cache=None if task.is_static else STORE_CACHE,  # a static query has no later batch that would read it
             name=(task.cache_token, bucket),
         )
         result = keyed_bucket.process(batch.changes, batch.reports, batch.signals)

@@ -187,7 +187,7 @@ class KeyedRun(ABC):
 
     @cached_property
     def serializer(self) -> StateSerializer:
-        """Writes the states of modules."""
+        """Writes and reads the states of modules; the modules are those of the first input, as a join has none."""
         return StateSerializer(self.query.sides[0], self.codec, self.metadata.schema_versions)
 
     def process_key(self, store: KeyStore[Any], name: bytes, work: KeyWork) -> list[OutputChange]:
@@ -233,7 +233,7 @@ class KeyedRun(ABC):
             return []
         previous, present = self._patterns
         if previous is present:
-            return []
+            return []  # the batch advances no pattern
         names: list[bytes] = []
         for name, _ in store.items():
             key = tuple(self.codec.unpack(name))

@@ -26,7 +26,7 @@ def with_allowed_lateness(query: EvaluatorQuery, progress: Progress) -> Progress
         watermark = max(EARLIEST, watermark - query.late.allowed)
     grid = query.window.grid()
     if grid is not None and not query.event_ends_move:
-        watermark = settled([grid_of(grid)], watermark)
+        watermark = settled([grid_of(grid)], watermark)  # the last end of a window up to the watermark
     return progress._replace(watermark=watermark, newest=newest)
 
 
@@ -36,7 +36,8 @@ class LateRule(NamedTuple):
     A row is late if its sync time, the earliest tick that it changes, lies before the watermark.
 
     Attributes:
-        watermark: The watermark after allowed lateness; with windows on a grid, it moves from end to end of these.
+        watermark: The watermark after allowed lateness; with windows on a grid, it moves from one end of a window to
+            the next end.
         watermark_to_the_tick: The watermark of the input, for the message that says how late a row is.
         axis: The axis, for the messages of rejections.
         adjusts: True to let a late insertion that ends after the watermark start there.

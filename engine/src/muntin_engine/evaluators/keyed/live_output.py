@@ -145,7 +145,7 @@ def netted(changes: list[OutputChange], *, revises: bool = False) -> tuple[list[
         else:
             new_rows.append((row_but_end, insertion))
 
-    # A retraction and an insertion that differ in their ends are one revision, where these are allowed.
+    # Where revisions are allowed, a retraction and an insertion that differ in their ends become one revision.
     net_retractions: dict[Hashable, list[OutputChange]] = {}
     for row_but_end, retractions_by_end in retractions.items():
         net_retractions[row_but_end] = list(chain.from_iterable(retractions_by_end.values()))

@@ -158,7 +158,7 @@ def _result_arrays(
         return [arrow_array(column, field.type) for column, field in zip(join_columns, fields, strict=True)]
 
     def results_of(module: Any) -> ResultColumns:
-        """Return the columns of a module, which it is named by in errors."""
+        """Return what makes columns of a module's results; errors name the module."""
         return ResultColumns(task, f"{module.name} {module.version}", key_and_window)
 
     bindings = task.query.bindings

@@ -59,12 +59,13 @@ class RevisedEvents(NetChanges):
         """
         event = self._state.event(identity)
 
-        # Rows that waited go on from the state of the event that was kept with them, if there is one.
+        # The state of the event before the rows that waited may have been kept with them, as `pending.base`. Then the
+        # chain starts from that state, and otherwise from the present one.
         pending = self._state.pending.pop(identity, NO_PENDING)
         base = self._base(identity, event, [*pending.rows, *rows], watermark)
         start_of_chain = (pending.base or base).start
 
-        # Of the rows that waited, and of the new ones, those that can be about the event are chained.
+        # Only rows that can be about the event are chained, be they new or waited.
         chainable: list[InputChange] = []
         for row in pending.rows:
             if _may_fit(row, start_of_chain):
@@ -107,7 +108,7 @@ class RevisedEvents(NetChanges):
     def _base(
         self, identity: Identity, event: StoredEvent | None, rows: Iterable[InputChange], watermark: int
     ) -> EventState:
-        """Return the state of an event before the batch; that of an absent event ends at its start.
+        """Return the state of an event before the batch; an absent event ends at its start.
 
         Args:
             identity: The identity of the event.
@@ -176,7 +177,14 @@ class RevisedEvents(NetChanges):
 
 
 def _may_fit(row: InputChange, start: int) -> bool:
-    """Return True unless a row revises an end that does not lie after the start that its event was adjusted to."""
+    """Return False if a row revises an end that its event cannot have had: one at the start of the event, or before.
+
+    A row may name such an end if a late event was adjusted: its start was moved to the watermark.
+
+    Args:
+        row: The row.
+        start: The start of the event, after it was moved.
+    """
     return row.new_end is None or row.end is None or row.end > start
 
 

@@ -123,11 +123,14 @@ _Edges: TypeAlias = dict[int, list[_RowEdge]]
 def chain_rows(base: EventState, rows: Sequence[InputChange], watermark: int) -> ChainedRows:
     """Apply rows to an event, in the order in which they chain.
 
-    From the end that the event has, edges are followed until none leads on, the one to the smallest end first. If the
-    edges beside this walk are balanced (each node has as many incoming as outgoing ones), they are detours that the
-    event made on its way, and all rows are applied. If not, some rows are missing, and those beside the walk wait for
-    them. A blind revision applies to the end at which no other row leads on; of several, the one with the smallest new
-    end is the last, so a retraction wins. A blind revision waits if the event is absent.
+    Each row is an edge of a graph: it leads from one end that the event may have, a node, to another one. From the
+    present end of the event, edges are followed until none leads on, the one to the smallest end first. If the edges
+    beside this walk are balanced (each node has as many incoming as outgoing ones), they are detours that the event
+    made on its way, and all rows are applied. If not, some rows are missing, and those beside the walk wait for them.
+
+    A blind revision, which expects no end, applies to the end at which no other row leads on. Of several blind
+    revisions, the one with the smallest new end is the last, so a retraction wins. A blind revision waits if the event
+    is absent.
 
     Where a node below the watermark is out of balance, or the event has ended before the watermark, the missing rows
     can no longer come legally: waiting rows with a sync time before the watermark are rejected, except detours.
@@ -191,8 +194,9 @@ def _walk_of_event(base: EventState, edges: _Edges, blind_rows: list[InputChange
     event = base
     walk = _follow(edges, event.end)
     end = walk[-1].target if walk else event.end
-    while blind_rows and end != base.start:
+    while blind_rows and end != base.start:  # at its start an event is retracted: blind revisions do not apply to it
         blind_edge = _edge(base.start, blind_rows.pop())
+        # The event is now as the walk so far and the blind revision have left it: another walk begins there.
         payload_at_end, _ = _payload(event, end, walk)
         event = EventState(base.start, blind_edge.target, payload_at_end)
         walk = _follow(edges, event.end)
@@ -248,13 +252,13 @@ def _lacks_late_rows(imbalance: Counter[int], first_legal: int) -> bool:
 
 
 def sync_time(start: int, row: InputChange) -> int:
-    """Return the earliest tick that a revision changes, of an event with a start."""
+    """Return the earliest tick that a revision changes, of an event that starts at `start`."""
     target = start if row.new_end is None else max(start, row.new_end)
     return target if row.end is None else min(row.end, target)
 
 
 def _edge(start: int, row: InputChange) -> _RowEdge:
-    """Return the edge of a row of an event with a start, other than that of a blind revision, which has no source."""
+    """Return the edge of a row of an event that starts at `start`; not of a blind revision, which has no source."""
     end = INFINITY if row.end is None else row.end
     if row.new_end is None:  # an insertion leads from the start, where the event is absent, to its end
         return _RowEdge(start, end, row)
@@ -284,7 +288,7 @@ def _follow(edges: _Edges, node: int) -> list[_RowEdge]:
 
 
 def _detours(edges: Iterable[_RowEdge]) -> tuple[list[_RowEdge], list[_RowEdge]]:
-    """Divide edges into those of walks that lead back to their first node, and those of no such walk."""
+    """Divide edges into detours, which are walks that lead back to their first node, and all other edges."""
     edges_by_source = _by_source(edges)
     detours: list[_RowEdge] = []
     misfits: list[_RowEdge] = []
@@ -313,11 +317,12 @@ class _OfferedPayload(NamedTuple):
 
 
 def _payload(base: EventState, end: int, applied: Sequence[_RowEdge]) -> tuple[tuple[object, ...], bool]:
-    """Return the payload of an event after rows, and True if each payload that these retract was inserted.
+    """Return the payload of an event after rows, and True if each payload that a row retracts was inserted.
 
-    There is a choice only where an event was inserted again. A retraction retracts the payload that it repeats; if it
-    has no payload, or one that was not inserted, it retracts the first. If several payloads remain, those are preferred
-    after whose insertion rows can have led to the present end, and of these the greatest by its values is chosen.
+    There is a choice only where an event was inserted several times. A retraction takes away the payload that it
+    repeats; a retraction without a payload, or with one that was not inserted, takes away the first payload. Of the
+    payloads that remain, some may come from an insertion from whose end rows lead to the present end: these are
+    preferred. If there are still several, the greatest by its values is chosen.
 
     Args:
         base: The state of the event before the rows.
@@ -341,8 +346,8 @@ def _payload(base: EventState, end: int, applied: Sequence[_RowEdge]) -> tuple[t
             offers.append(offer)
     has_retracted_payloads = not any(repeated.values())
 
-    # An event is inserted again only after it was retracted. If the payload of before the rows is still among several
-    # offers, a retraction that does not repeat it has retracted it.
+    # An event is inserted again only after it was retracted. So if there are several offers, the payload of before the
+    # rows was retracted, even if no retraction repeats it.
     if offers_before_rows and offers[:1] == offers_before_rows and len(offers) > 1:
         del offers[0]
 

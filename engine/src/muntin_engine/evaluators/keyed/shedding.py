@@ -65,7 +65,7 @@ class Shedding:
             StateError: The key has no room for all rows, and the query fails then.
         """
         held = state.held_count
-        room = max(self._most_held - held, 0)
+        room = max(self._most_held - held, 0)  # a key may hold more than the limit if the limit was lowered
         if len(rows) <= room:  # there is room even if each row is a new event
             return rows, []
         new_events = self._new_events(state, rows, late_rule)
@@ -100,7 +100,7 @@ class Shedding:
             if change.new_end is not None or end <= change.start:
                 continue  # a revision, or an insertion that is rejected because its lifetime is empty
             if late_rule.is_late_insertion(change.start, end):
-                continue
+                continue  # rejected too: it takes no room
             identity: Hashable
             if state.samples is not None:
                 identity = change.start
@@ -118,7 +118,7 @@ class Shedding:
 
 
 def _in_order_of_room(events: list[_NewEvent], rows: Sequence[InputChange], room: int) -> list[_NewEvent]:
-    """Return events in the order in which they get room: by start, and those of one start by value.
+    """Return events in the order in which they get room: by start, and by value where starts are equal.
 
     Args:
         events: The new events, more than there is room for.

@@ -46,6 +46,7 @@ class Timestamper:
             start = end
             end = start + 1
         elif self._known_at is not None:
+            # Time-bound output: a kind may say the tick at which all members of a window are known.
             known_at = self._known_at(window)
             start = start if known_at is None else known_at
 

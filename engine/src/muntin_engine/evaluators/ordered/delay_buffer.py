@@ -80,7 +80,7 @@ class DelayBuffer(KeyEvents, ABC):
         waits_at = start
         # An event whose start was released waits at its end, if ends are released too.
         if self.releases_ends and start < self.released_before:
-            waits_at = min(end, INFINITY - 1)
+            waits_at = min(end, INFINITY - 1)  # an event without an end waits for the end of the input
         return start, waits_at + 1
 
     def memberships(self, starts: Sequence[int], ends: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
@@ -166,10 +166,10 @@ class DelayBuffer(KeyEvents, ABC):
 
     @abstractmethod
     def restore_follower(self, stored: Sequence[FollowerRecord], serializer: StateSerializer, key: object) -> None:
-        """Restore the state of the follower.
+        """Restore the state of the follower, to which released events go.
 
         Args:
-            stored: The saved data of the state: the first time as a whole, then the differences.
+            stored: What `follower_data` returned: first the whole state, then the differences, in order.
             serializer: Decodes the states of modules.
             key: The key.
         """

@@ -162,7 +162,7 @@ class AggregatesRun(RowsRun):
                 window.evict(rows)
                 continue
 
-            # Any other action has an extent if it computes the window. Some of these actions empty it after that.
+            # Any other action computes the window if it has an extent. Those in `LEAVING` empty the window after that.
             if extent is not None:
                 results = self._open_window(partition).results(extent)
                 output_partition = None if self.windows.partition_by is None else partition

@@ -46,9 +46,9 @@ class Handlers:
         assert isinstance(module, RowOperator), "only such modules have handlers"
         self.select = binding.select
         self._create = module.create_state
-        # Calls a method so that an exception inside it gets the key and the window.
+        # The `call` of the only module: it calls a method so that an exception inside it gets the key and the window.
         self._call = query.once(results_in_order).computations[0].call
-        self._new_state: list[bytes] | None = None
+        self._new_state: list[bytes] | None = None  # an encoded new state, once `is_new` has needed it
 
         defined: set[str] = set()
         for name in HANDLERS:
@@ -96,6 +96,7 @@ class HandlersRun(RowsRun):
         super().__init__(query, start)
         self._handlers = query.once(Handlers)
         partition_by = self.windows.partition_by
+        # The place of a row's partition among the values that the windows read of it; None without partitions.
         self._partition_place = None if partition_by is None else self.windows.reads.index(partition_by)
         # The members of each partition as the module gets them, by number, without those that it does not accept.
         self._member_rows: dict[Hashable, dict[int, MemberRow[Any]]] = {}
@@ -128,7 +129,7 @@ class HandlersRun(RowsRun):
         time = event.start
         self.advance(time)
         # A key that is as good as a new one begins anew, as it does when it was forgotten between two batches: the
-        # numbers of rows must not depend on where batches end.
+        # numbers of rows must not depend on where batches end. The module's state equals a new one, and stays.
         if self.is_new():
             state.windows_state = self.windows.create_state()
             state.released_count = 0
@@ -239,7 +240,8 @@ class HandlersRun(RowsRun):
         rows = self._handlers.call(name, self.key, window, state.module_state, *arguments, view)
         if not rows:
             return
-        # A marker that comes while there is no member, which `on_empty` handles, is of no partition.
+        # `on_empty` is called for a marker, a row that computes the windows of all partitions, while none has a member:
+        # so its rows are of no partition.
         has_partition = self._partition_place is not None and name != "on_empty"
         output_partition = partition if has_partition else None
         if name != "on_evict":

@@ -36,6 +36,7 @@ class RowsRun(OrderedRun):
         self.results = query.once(results_in_order)
         # Results start where their windows do, which may be before the watermark, unless they are points at the end.
         self._results_span_windows = query.timestamps is not TimestampPolicy.POINT_AT_END
+        # The start of windows without rows at the tick `LATER`: any earlier start is due to a row.
         self._start_without_rows = self.windows.earliest_start(self.windows.create_state(), LATER)
 
     @abstractmethod
@@ -118,7 +119,7 @@ class RowsRun(OrderedRun):
             self.output.append(change)
 
     def output_watermark(self, earliest: int) -> int:
-        """Return the least start of a window that is yet to be computed; where results are points, the watermark.
+        """Return the least start of a window that is yet to be computed; the watermark, if results are points at ends.
 
         Args:
             earliest: The least such start for the rows of any key.
@@ -132,7 +133,7 @@ class RowsRun(OrderedRun):
     def timer_of(self, state: RowsState) -> KeyTimer:
         """Return the timer of a key: when its next row is released, or its windows act without a row."""
         watermark = self.key_progress.watermark
-        output_watermark = INFINITY
+        output_watermark = INFINITY  # points at the end lie after the watermark: no row holds them back
         if self._results_span_windows:
             output_watermark = state.earliest_start(watermark, self._start_without_rows)
         closing = min(state.due(watermark), state.next_tick())

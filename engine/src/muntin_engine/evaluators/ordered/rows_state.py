@@ -142,7 +142,10 @@ class RowsState(DelayBuffer):
                 yield action, ()
 
     def clear(self) -> None:
-        """Forget the windows and the states of modules: the caller knows that they are as good as new ones."""
+        """Forget the windows and the states of modules: the caller knows that they are as good as new ones.
+
+        The number of the last row stays. Only handlers of modules see it, and `HandlersRun` resets it for these.
+        """
         self.windows_state = None
         self.members = {}
         self.states = {}
@@ -156,16 +159,21 @@ class RowsState(DelayBuffer):
     def earliest_start(self, watermark: int, start_without_rows: int) -> int:
         """Return the earliest start of windows that may yet be computed from the rows of the key.
 
+        The start of windows without rows advances with the watermark. A row in a window may hold the earliest start
+        back, until the row leaves.
+
         Args:
             watermark: The watermark of the key.
-            start_without_rows: The earliest start that windows without rows have at the tick `LATER`, which is so late
-                that only rows hold a start back.
+            start_without_rows: The earliest start of windows without rows, as if the watermark were at `LATER`. At that
+                tick, any earlier start is due to a row.
         """
+        # The row that waits and starts first: the events of a buffer are in the order of their starts.
         first_waiting = next((event.start for event in self.events if event.is_member), INFINITY)
         if self.windows_state is None:
             return first_waiting
         if self._windows.earliest_start(self.windows_state, LATER) >= start_without_rows:
-            # No row holds the start back: it advances with the watermark, as that of windows without rows does.
+            # No row holds the start back. The start of windows without rows is the same for all keys, and
+            # `RowsRun.output_watermark` takes it into account.
             return first_waiting
         return min(first_waiting, self._windows.earliest_start(self.windows_state, watermark))
 
@@ -178,7 +186,7 @@ class RowsState(DelayBuffer):
     def tracks(self) -> bool:
         """True if the rows that were released since the save are recorded, and the state follows from them.
 
-        It does not if there are states of modules: the modules would have to be called again to read them back.
+        States of modules do not follow from rows alone: the modules would have to be called again when the key is read.
         """
         has_states = self.module_state is not None or bool(self.states)
         return (

@@ -41,7 +41,7 @@ class OperatorCalls:
         self.is_periodic = module.is_periodic
         self._module = module
         self._axis = query.axis
-        # Calls a method so that an exception inside it gets the key and the tick.
+        # The `call` of the only module: it calls a method so that an exception inside it gets the key and the tick.
         self._call = query.once(results_in_order).computations[0].call
         self._create: Callable[[], Any] = module.create_state
 
@@ -222,7 +222,8 @@ class StreamRun(OrderedRun):
         state = self.state
         calls = self._calls
         self._wake_ups_left = self.query.most_wake_ups
-        self._woken = state.wake_up  # the time of the last wake-up, for messages; before the first, of that to come
+        # The time of the last wake-up, for messages. Until the operator is woken, it is the time of the next wake-up.
+        self._woken = state.wake_up
         for time, is_start, event in released:
             payload = calls.select(event.payload)
             if payload is SKIPPED:
@@ -250,7 +251,7 @@ class StreamRun(OrderedRun):
             ModuleContractError: The operator asks for more wake-ups in the micro-batch than it may.
         """
         while (wake_up := self.state.wake_up) <= time:
-            if not self._wake_ups_left:
+            if self._wake_ups_left <= 0:
                 raise too_many_wake_ups(
                     self._calls.label,
                     self.key,
