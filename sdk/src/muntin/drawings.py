@@ -78,8 +78,8 @@ class Bar:
 def span(bars: Sequence[Bar]) -> tuple[int, int]:
     """Return the first and the last tick of a ruler above bars.
 
-    Bars without a start or an end do not count there. The ruler reaches at least a tick past each start, so that a bar
-    without an end is seen.
+    A bar without a start does not move the first tick, and one without an end not the last. The ruler reaches at least
+    a tick past each start, so that a bar without an end is seen.
     """
     ends = [bar.end for bar in bars if not bar.is_open]
     starts = [bar.start for bar in bars if not bar.has_no_start] or [0]

@@ -223,7 +223,9 @@ class QueryShape:
             )
 
     def _refuse_forgetting(self, age: int) -> None:
-        """Refuse to forget silent keys after an age that is not a length, or with such windows or timestamps.
+        """Refuse to forget silent keys if the age is not above zero, or if the query cannot forget keys.
+
+        A query over windows of rows cannot, nor one with time-bound results.
 
         Args:
             age: The time for which a key may be silent, in ticks.

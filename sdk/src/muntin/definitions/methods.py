@@ -94,10 +94,11 @@ def check_methods(cls: Any) -> None:
     Raises:
         ModuleDefinitionError: A method takes more or fewer arguments.
     """
-    # Collect the methods that the engine calls, with their arguments: those of the base class and the optional ones.
-    # Only Muntin's own base classes list the roles of their types.
+    # Muntin's own base class, such as `Aggregate`: no class of a writer sets `_roles`.
     base = next(parent for parent in cls.__mro__ if "_roles" in vars(parent))
     base_methods = _methods_of_base(base)
+
+    # The methods that the engine calls, with their arguments: the optional ones and those of the base class.
     arguments_by_method = dict(_OPTIONAL)
     for name, function in base_methods.items():
         if not name.startswith("_"):

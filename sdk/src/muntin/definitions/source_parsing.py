@@ -22,7 +22,7 @@ _MISMATCH: Final = "recursion depth mismatch"
 
 
 def parse_source(text: str | bytes, mode: Literal["exec", "eval"] = "exec") -> Any:
-    """Parse source: an `ast.Module`, or an `ast.Expression` in the mode `eval`.
+    """Parse source while no other thread of Muntin does: return an `ast.Module`, or for `eval` an `ast.Expression`.
 
     Raises:
         SyntaxError: The text is not Python.

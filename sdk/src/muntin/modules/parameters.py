@@ -155,7 +155,7 @@ def spell(value: object) -> str:
         return str(value)
     if isinstance(value, _PLAIN):
         return repr(value)
-    # A dataclass that can be called is spelled by its fields, as they decide what it does.
+    # Dataclasses come before functions: one that can be called is spelled by its fields, which decide what it does.
     collection = _spell_collection(value)
     if collection is not None:
         return collection

@@ -109,7 +109,7 @@ def _result(canvas: Canvas, scale: Scale, bar: Bar, middle: float) -> None:
     """Draw a result as a box, with its value in it, or beside it where the box is too narrow."""
     left = scale.at(bar.start)
     right = scale.end_of(bar)
-    if bar.whole is not None:
+    if bar.whole is not None:  # the box is a part of a longer lifetime
         _cut_away(canvas, scale, bar, bar.whole, middle)
     canvas.rect(left + 0.5, middle - 10, right - left - 1, 20, _look(bar, "box"), corner=3)
     if bar.note and fits(bar, scale):

@@ -50,10 +50,10 @@ class RowAutomaton(PartitionedRows):
     def _compute_before(
         self, state: Subwindows, partition: Hashable, values: Sequence[Any], time: int
     ) -> Iterator[Action] | None:
-        """Return the actions of a window that is computed before a row is inserted; None if it is not.
+        """Return the actions that compute a window before a row is inserted; None if the window is not computed then.
 
-        By default that is a window with a trigger by delta: its attribute has grown by more than the size since the
-        base, which is the attribute at the last trigger, or at the first row. The base is kept up to date here.
+        By default a window with a trigger by delta is computed if its attribute has grown by more than the size since
+        the base, which is the attribute at the last trigger, or at the first row. The base is kept up to date here.
 
         Args:
             state: The state of the key.

@@ -108,7 +108,8 @@ class RowOperatorRun:
     def _handle(self, action: Action, time: int, row: MemberRow[Any] | None) -> list[HandlerRow]:
         """Call the handler of an action, and return its rows.
 
-        Members that leave are removed from the view before `on_evict` is called.
+        Members that leave are removed from the view before `on_evict` is called. All members of a window leave when it
+        is flushed or its partition removed.
 
         Args:
             action: The action: its kind, its partition, the numbers of the rows that leave, and the window's extent.
@@ -127,7 +128,7 @@ class RowOperatorRun:
         if kind is ActionKind.TRIGGER:
             return self._rows(time, module.on_trigger(self.state, view), extent)
         if kind is ActionKind.FULL:
-            # A module without a handler cannot notice a second call of it: see `_begin`.
+            # A module that does not define `on_full` cannot notice that it is called a second time: see `_begin`.
             self._was_full = type(module).on_full is not RowOperator.on_full
             return self._rows(time, module.on_full(self.state, view))
         if kind is ActionKind.EMPTY:
@@ -136,7 +137,7 @@ class RowOperatorRun:
             return self._evict(row_numbers, partition, time)
         if kind is ActionKind.FLUSH:
             output = self._rows(time, module.on_flush(self.state, view), extent)
-        else:
+        else:  # `ActionKind.REMOVE`
             output = self._rows(time, module.on_remove(self.state, view))
         return output + self._evict([*members], partition, time)
 

@@ -144,7 +144,8 @@ class Script:
     def with_progress(self, policy: ProgressPolicy) -> Script:
         """Replace the watermark of all keys by the one that a policy derives after each micro-batch.
 
-        The stream is one source and brings no clock. The end of the stream and punctuation of keys stay as they are.
+        To the policy, the whole stream is one source, whose rows come without a reading of the clock. The end of the
+        stream and punctuation of keys stay as they are.
 
         Raises:
             StreamError: A change is late by the policy; with `allow_illegal` it is one of the illegal steps.

@@ -103,7 +103,7 @@ class StreamHistory:
         events: list[Event[Any]] = []
         for (key_of_event, id_of_event, _), trail in self._trails.items():
             event = _state_after(trail)
-            # Tuples find an object equal to itself, also NaN, of which `same_id` leaves one object.
+            # Compared in tuples, as these find NaN equal to itself, of which `same_id` leaves one object.
             if event is not None and (key_of_event, id_of_event) == (same_id(key), same_id(id)):
                 events.append(event)
         return events
@@ -112,7 +112,7 @@ class StreamHistory:
         """Return the keys that have a live event of an id."""
         keys: dict[Hashable, None] = {}
         for (key, id_of_event, _), trail in self._trails.items():
-            # Tuples find an object equal to itself, as in `events`.
+            # Compared in tuples, as these find NaN equal to itself, of which `same_id` leaves one object.
             if (id_of_event,) == (same_id(id),) and _state_after(trail) is not None:
                 keys[key] = None
         return list(keys)

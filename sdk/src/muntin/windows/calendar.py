@@ -154,9 +154,9 @@ class CalendarWindows(WindowKind):
         """Refuse a size, a hop or a reach that is too long for the axis."""
         # By name, as `super()` does not work in a dataclass with slots.
         WindowKind.check_lengths(self, longest, written)
-        longest_unit = 1 if self.unit == "day" else 31  # in days
-        days = max(self.size, self.hop) * longest_unit
-        if days * DAY * self.second > longest:
+        days_in_longest_unit = 1 if self.unit == "day" else 31
+        days = max(self.size, self.hop) * days_in_longest_unit
+        if days * DAY * self.second > longest:  # `second` is the number of ticks in one
             raise WindowError(
                 "{windows} is too long for a window; expected at most {longest} ticks",
                 windows=written or WrittenWindows(self),
@@ -221,6 +221,7 @@ def _period_grid(kind: CalendarWindows) -> _CalendarGrid:
     """Return calendar windows as a grid whose periods are days or months, without regard to their reach."""
     start = start_of(kind.start)
     if kind.unit == "day":
+        # `date`, the day on which a month begins, means nothing for days.
         periods = CalendarPeriods("day", kind.zone, date=1, clock=start.second, second=kind.second)
         offset = day_of(start.year, start.month, start.day)
     else:

@@ -147,7 +147,9 @@ class WindowKind(WindowSpecification):
         return window if start == window.start else Window(start, window.end)
 
     def affected_stretch(self, start: int, end: int) -> tuple[int, int]:
-        """Return the range in which windows may come or go when a stretch comes, goes, or changes; by default its own.
+        """Return the range in which windows may come or go when a stretch comes, goes, or changes.
+
+        By default that is the stretch itself, from its start to its end.
 
         Args:
             start: The start of the stretch. If an event changes, the lesser start of its old and new stretch; or, if

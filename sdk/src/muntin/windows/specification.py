@@ -353,6 +353,7 @@ def check_kind(cls: type[WindowSpecification]) -> None:
     """
     # A subclass inherits the name and version of its parent: a checkpoint would take one kind for the other.
     for attribute in ("name", "version"):
+        # An attribute that no class has is refused below: here the class itself counts as its owner.
         owner = next((base for base in cls.__mro__ if attribute in vars(base)), cls)
         if owner is not cls:
             raise ModuleDefinitionError(

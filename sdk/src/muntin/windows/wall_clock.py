@@ -65,9 +65,17 @@ def shown_at(zone: tzinfo, instant: int) -> int:
 
 
 def first_shown(zone: tzinfo, shown: int) -> int:
-    """Return the first instant at which the clock of a zone shows a time, or a later one because it skips that time.
+    """Return the first instant at which the clock of a zone shows a time.
 
-    A time that is shown twice, since the clock is set back over it, counts where it is shown first.
+    If the clock is set forward over the time, that is the instant at which it shows a later time instead. If the clock
+    is set back over the time, and so shows it twice, that is the first of the two instants.
+
+    Args:
+        zone: The time zone.
+        shown: The time, in seconds since 1970-01-01 00:00 by the same clock.
+
+    Returns:
+        The instant, in seconds since the epoch.
 
     Example:
         >>> berlin = ZoneInfo("Europe/Berlin")

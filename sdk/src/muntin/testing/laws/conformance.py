@@ -86,8 +86,8 @@ def _try(tried_law: Law, attempt: Callable[[Any], None]) -> None:
     Hypothesis may wrap that failure, or find it flaky: the report is the law's own.
     """
     __tracebackhide__ = True
-    # Hypothesis calls `example` again and again with smaller data; the last failure is the smallest. It draws by the
-    # source of `example`, so each law has other streams when that changes.
+    # Hypothesis calls `example` again and again with smaller data; the last failure is the smallest. Its random numbers
+    # depend on the source of `example`: when a line of that function changes, each law is tried on other streams.
     failures: list[LawError] = []
 
     def example(data: object) -> None:
@@ -153,7 +153,7 @@ class Conformance:
         if cls._subject_name in vars(cls):
             tested = vars(cls)[cls._subject_name]
             _check_subject(cls, tested)
-            cls._initial_variables = VariableSnapshot(tested)
+            cls._initial_variables = VariableSnapshot(tested)  # `as_at_first` goes back to it
             for name, test in _laws(cls).items():
                 # pytest would list a test that is skipped each time; None hides the inherited one.
                 if test.law.is_for_some and test.law.does_not_apply(tested) is not None:
@@ -169,7 +169,7 @@ class Conformance:
             data: The data from Hypothesis that the trial draws from; None for a law that needs none.
 
         Raises:
-            LawError: The law is broken, by what its method finds or by an exception of the writer's code.
+            LawError: The law is broken: its method finds a fault, or the writer's code raises an exception.
         """
         trial = cls._trial(law, cls, data)
         try:

@@ -113,9 +113,10 @@ class Subject:
         Raises:
             CallError: No checkpoint can hold the state.
         """
-        types = self.module._types()
+        # A state may hold results, such as the last one: so the records of results are known, too.
+        records = records_in(self.module.state_type()) | records_in(self.module._types()["result"])
         try:
-            return restored(state, records_in(self.module.state_type()) | records_in(types["result"]))
+            return restored(state, records)
         except TypeError as error:
             raise CallError(f"the state cannot be stored: {error}") from None
 

@@ -255,7 +255,7 @@ class TriggerLaws(Conformance, of=Trigger, subject="trigger", trial=TriggerTrial
 
         Numbers, text, lists and dicts are plain data; an object of the trigger's own class is not.
         """
-        trial.decisions(trial.views(), sleeps=False)
+        trial.decisions(trial.views(), sleeps=False)  # it stores each state, and reports one that is not plain data
 
     @law("return a new state; copy a list or a dict before you change it")
     def test_a_step_leaves_its_state_as_it_was(self, trial: TriggerTrial) -> None:

@@ -93,7 +93,7 @@ class WindowKindTrial(Trial):
         return ContinuedStream(history, watermark, list(later.values()))
 
     def later(self, events: Mapping[int, Lifetime], watermark: int) -> dict[int, Lifetime]:
-        """Draw changes that a watermark still allows, and return all events after them.
+        """Draw changes that a watermark still allows, and return all events as they are after these changes.
 
         Args:
             events: The lifetimes of the events at the watermark, by their numbers.
@@ -392,7 +392,7 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
                 if counts_to <= frontier and event_end < watermark:
                     del remaining[id]
 
-            # Later events come, and a key without any events may be forgotten before.
+            # Later events come. Before they do, an engine may forget a key without events, with what it carried.
             is_forgotten = not remaining and not trial.ask("outlives", carried)
             later_events = trial.later(remaining, watermark)
             forgotten_events = {id: event for id, event in all_events.items() if id not in remaining}
@@ -491,7 +491,7 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
                 expected_windows.append(Window(period_start, step.end))
         extents: list[Window] = []
         for window in trial.with_members(points):
-            if window.start < trial.end:
+            if window.start < trial.end:  # `windows_on` lists steps up to there
                 extents.append(Window(trial.ask("extent_start", window.start), window.end))
         trial.expect_equal("of the steps", expected_windows, "windows", extents)
 
