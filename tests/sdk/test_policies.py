@@ -294,6 +294,8 @@ def test_a_trigger_that_a_checkpoint_cannot_know_again_is_refused() -> None:
         early(Bare())
     with pytest.raises(PolicyError, match=r"the held of .*Holding is <object .*, which a checkpoint cannot hold"):
         early(repeat(Holding(object())))
+    with pytest.raises(PolicyError, match=r"the held of .*Holding is \(1, <object .*, which a checkpoint cannot hold"):
+        early(repeat(Holding((1, object()))))
 
 
 def test_emission_is_plain_data_too() -> None:

@@ -290,6 +290,37 @@ def test_functions_without_a_name_to_import_are_told_apart_by_what_they_do() -> 
     assert same[0].startswith("<<lambda> ")
 
 
+def factorial(scale: int) -> Any:
+    def product(number: int) -> int:
+        return scale if number < 2 else number * product(number - 1)
+
+    return product
+
+
+def alternating(step: int) -> Any:
+    def even(number: int) -> bool:
+        return number == 0 or odd(number - step)
+
+    def odd(number: int) -> bool:
+        return number != 0 and even(number - step)
+
+    return even
+
+
+def unfinished() -> Any:
+    def reads_later() -> object:
+        return assigned_later
+
+    yield reads_later
+    assigned_later = 1
+
+
+def test_functions_that_call_themselves_or_each_other_are_spelled_by_their_code() -> None:
+    assert spell_parameter(factorial(1)) == spell_parameter(factorial(1)) != spell_parameter(factorial(2))
+    assert spell_parameter(alternating(1)) == spell_parameter(alternating(1)) != spell_parameter(alternating(2))
+    assert spell_parameter(next(unfinished())).startswith("<reads_later ")
+
+
 def test_a_function_of_a_script_is_spelled_the_same_in_every_process(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(

@@ -6,6 +6,7 @@ import difflib
 import inspect
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from types import FunctionType
 from typing import Any, Final, get_type_hints
 
@@ -34,10 +35,15 @@ _ANYTHING: Final = inspect.Signature(
 
 
 def signature_of(code: Callable[..., object]) -> inspect.Signature:
-    """Return the signature of a callable; for code in other languages, which has none, one that takes any arguments."""
-    try:
+    """Return the signature of a callable; for code in other languages, which has none, one that takes any arguments.
+
+    Annotations that are text are evaluated. If one of them cannot be evaluated, such as a name that only type checkers
+    know, all of them stay text.
+    """
+    # Evaluating an annotation may raise any exception. Of a callable without a signature, the second call raises, too.
+    with suppress(Exception):
         return inspect.signature(code, eval_str=True)
-    except NameError:  # an annotation has a name that only type checkers know: leave annotations as text
+    try:
         return inspect.signature(code)
     except (TypeError, ValueError):
         return _ANYTHING
@@ -47,7 +53,7 @@ def hints_of(code: Callable[..., object]) -> dict[str, Any]:
     """Return the annotations of a function; empty if they cannot be read."""
     try:
         return get_type_hints(code, include_extras=True)
-    except (NameError, TypeError, AttributeError):
+    except (NameError, TypeError, AttributeError, SyntaxError):
         return {}
 
 
