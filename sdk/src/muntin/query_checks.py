@@ -470,7 +470,7 @@ def _agreed(name: str, preferred: Mapping[str, PolicyT], accepted: Sequence[Poli
 
     Args:
         name: The parameter of the policy.
-        preferred: The policy that each module is made for, by its name.
+        preferred: The policy that each module is made for, by the name of the module.
         accepted: The policies that all modules accept.
     """
     # Modules without a preference follow the others.

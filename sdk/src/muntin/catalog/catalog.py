@@ -358,9 +358,8 @@ def _register(entry: EntryPoint) -> pluggy.PluginManager:
         manager.check_pending()
     except pluggy.PluginValidationError as error:
         hook_names = sorted(name for name in vars(hooks) if name.startswith("muntin_"))
-        raise _MisofferedError(
-            f"{str(error).splitlines()[-1]}; expected: {', '.join(hook_names)}, without arguments"
-        ) from error
+        fault = str(error).splitlines()[-1]  # the lines before it name the plugin, as our own message does
+        raise _MisofferedError(f"{fault}; expected: {', '.join(hook_names)}, without arguments") from error
     if not manager.get_hookcallers(plugin):
         raise _MisofferedError(
             f"{entry.value} implements no hook; expected: a function such as muntin_modules, marked with @hookimpl"

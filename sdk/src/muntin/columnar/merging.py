@@ -95,7 +95,7 @@ def inverter(component: Component) -> Callable[[Array, Array], Array] | None:
     """
     if not component.has_inverse:
         return None
-    return component.inverse or np.subtract
+    return component.inverse or np.subtract  # without a function of the writer's own, only sums have an inverse
 
 
 def merge(component: Component, first: Array, second: Array) -> Array:

@@ -46,6 +46,7 @@ def literal_of(text: str) -> Any:
         >>> literal_of(" (1, 'a') ")
         (1, 'a')
     """
+    # Leading blanks would be an indent, which is no Python: `ast.literal_eval` ignores them, too.
     return ast.literal_eval(parse_source(text.lstrip(" \t"), "eval"))
 
 

@@ -271,7 +271,7 @@ def _headings_with_bars(rows: Iterable[Bar | str]) -> list[tuple[str, list[Bar]]
             _, bars = headings[-1]
             bars.append(row)
         else:
-            headings.append((row.strip("-= "), []))
+            headings.append((row.strip("-= "), []))  # without the line beside a text such as "------- batch"
     return [(heading, bars) for heading, bars in headings if heading or bars]
 
 

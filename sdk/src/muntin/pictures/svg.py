@@ -94,7 +94,7 @@ def _cut_away(canvas: Canvas, scale: Scale, bar: Bar, whole: Lifetime, middle: f
         whole: The whole lifetime.
         middle: The vertical middle of the lane.
     """
-    past = "past given" if bar.look is Look.RESULT else "past"
+    past = "past given" if bar.look is Look.RESULT else "past"  # classes of the style sheet
     if whole.start < bar.start:
         canvas.line((scale.at(whole.start) + 8, middle), (scale.at(bar.start), middle), past)
         canvas.dot(scale.at(whole.start) + 4, middle, 3.5, f"{past} start")
@@ -213,7 +213,10 @@ def _background(canvas: Canvas, scale: Scale, block: Block) -> None:
 
 
 def _windows_of_first_label(block: Block) -> list[Bar]:
-    """Return the windows of a block that have the same label as the first one."""
+    """Return the windows of a block that have the label of its first window.
+
+    Windows with another label are another kind, and would overlap these behind the events.
+    """
     windows: list[Bar] = []
     for lane in block.lanes:
         for _, bar in lane.bars:

@@ -37,7 +37,7 @@ class Track:
     look: str = Look.EVENT
 
     def drawing(self) -> Drawing:
-        """Return a bar for each row."""
+        """Return a drawing with a bar for each row."""
         rows = _dicts_of(self.rows)
         # The axis is time if any start or end is a datetime.
         axis = Axis.TICKS

@@ -255,7 +255,7 @@ class RowAutomaton(PartitionedRows):
         window = state.partitions.get(partition)
         if window is None:
             window = Subwindow(time)  # the empty window of a partition without rows
-        window.has_new_rows = False
+        window.has_new_rows = False  # also if the window is left out below: the next period begins without new rows
         if not window.size and not self.shows_empty:
             return
         if self._waits_until_full and not window.is_full:

@@ -98,7 +98,7 @@ class RowBatches(_TumblingRows):
     def context(self) -> WindowContext:
         """Free if time alone cuts batches; backward if earlier rows do; forward if partitions may be removed."""
         if self._is_limited:
-            return WindowContext.FORWARD  # later rows of other partitions may remove that of a row
+            return WindowContext.FORWARD  # later rows of other partitions may remove a row's partition
         if isinstance(self.evicts, ElapsedPolicy):
             return WindowContext.FREE
         return WindowContext.BACKWARD

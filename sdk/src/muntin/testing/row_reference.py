@@ -178,10 +178,10 @@ class _MembersOfWindows(RowOperator[Any, None, list[Any], None]):
 def row_windows(
     windows: RowWindows, events: Iterable[Event[Any]], complete_to: int, horizon: int
 ) -> list[tuple[Window, list[Event[Any]]]]:
-    """Return the windows that are computed of rows before a tick, each with its members in order.
+    """Return the windows that are computed if only the rows before a tick come, each with its members in order.
 
-    Rows of one time keep their order. What windows read of a row by a name is a field of its payload if that is a
-    mapping, and else an attribute of it.
+    Rows of one time keep their order. A name that the windows read is a field of the row's payload if the payload is a
+    mapping, and an attribute of the payload otherwise.
 
     Args:
         windows: The windows.
@@ -203,7 +203,7 @@ def operator_rows(
     complete_to: int,
     horizon: int,
 ) -> list[HandlerRow]:
-    """Return both outputs of a module that follows rows, for the rows before a tick.
+    """Return the rows that a module which follows rows returns for the rows before a tick, also those of `on_evict`.
 
     Args:
         windows: The windows.

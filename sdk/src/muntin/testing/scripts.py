@@ -101,7 +101,7 @@ class Script:
         return self.add(retraction(id, event), key=key)
 
     def add(self, change: Insertion[Any] | Revision[Any], *, key: Hashable = None) -> Script:
-        """Add a change as it is; it may come before those that it applies to.
+        """Add a change as it is; a revision may come before the change that makes the event which it revises.
 
         Raises:
             StreamError: Its time is not a tick; or the step is illegal, and the script does not allow illegal steps.

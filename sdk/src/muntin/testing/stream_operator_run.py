@@ -76,7 +76,7 @@ class StreamOperatorRun:
             The rows that the calls of the module return.
         """
         output = self.advance(time)
-        self._wake_ups_left += 1
+        self._wake_ups_left += 1  # each call for an event allows one wake-up more
         if is_end:
             assert isinstance(self._module, IntervalOperator), "other operators are not told of ends"
             rows = self._module.on_end(self.state, payload, time)
@@ -159,7 +159,7 @@ class StreamOperatorRun:
         Args:
             time: The time of the call.
             rows: The rows that it returned.
-            first_wake_up: The time of the next wake-up if the module requests a time that has passed.
+            first_wake_up: The first tick that may still have a wake-up: that of a request for a time that has passed.
         """
         # The rows are copied: the module may change a row later that it returned. A generator runs now.
         output = [_emitted(time, row) for row in map(deepcopy, rows or ())]
@@ -180,10 +180,10 @@ class StreamOperatorRun:
         elif not is_served:
             self.wake_up = first_wake_up  # the requested time has passed without a wake-up
         else:
-            # The module has been woken for this request already: another wake-up for it would never end.
+            # The module has been woken for this request already: if it were woken again, that might never end.
             self.wake_up = None
             if self.repeated_request is None:
-                self.repeated_request = request
+                self.repeated_request = request  # the first one, which a law reports
         return output
 
     def _start_anew(self, state: Any) -> None:

@@ -228,9 +228,9 @@ class Repeat(ComposedTrigger):
     def step(self, state: object, window: Window, view: TriggerView) -> tuple[object, Decision]:
         """Step the repeated trigger, and start it anew if it is finished."""
         state, decision = self.repeated.step(state, window, view)
-        # Its last firing was one of many: FIRE_LAST of the part is FIRE of the whole.
         if decision.is_finished:
             state = self.repeated.create_state(window)
+        # The last firing of the repeated trigger is one of many: its FIRE_LAST is a FIRE of the whole.
         return state, Decision.FIRE if decision.fires else Decision.WAIT
 
     def merge(self, states: Sequence[Any], window: Window) -> Any:

@@ -67,7 +67,7 @@ class CalendarWindows(WindowKind):
         if self.unit not in _LEAST_DAYS:
             raise WindowError(f"a calendar window counts days or months, got {self.unit!r}")
         if self.size <= 0 or self.hop <= 0:
-            if self.size == self.hop:
+            if self.size == self.hop:  # most likely the query has no hop, which then is the size
                 raise WindowError(f"a calendar window needs a size above zero, got {self.size} {self.unit}s")
             raise WindowError(
                 "a calendar window needs a size and a hop above zero, got "

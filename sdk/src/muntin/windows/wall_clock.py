@@ -56,7 +56,10 @@ def zone_named(name: str) -> tzinfo:
 
 
 def shown_at(zone: tzinfo, instant: int) -> int:
-    """Return the reading of a zone's clock at an instant."""
+    """Return the reading of a zone's clock at an instant, both in seconds since 1970-01-01 00:00.
+
+    The instant is counted in UTC, the reading by the clock itself.
+    """
     # The same moment in a year that datetimes cover; the calendar repeats, and so do the rules of a zone.
     covered_instant = instant + _shift(instant)
     offset = (_EPOCH + timedelta(seconds=covered_instant)).astimezone(zone).utcoffset()
@@ -137,9 +140,9 @@ def _shift(second: int) -> int:
 
 @lru_cache(maxsize=1024)
 def _offsets(zone: tzinfo, shown: int) -> tuple[int, int]:
-    """Return the offsets from UTC, in seconds, before and after a change of the clock over a time that it shows.
+    """Return the offsets from UTC, in seconds, before and after the change of the clock that skips or repeats a time.
 
-    If the clock does not change there, both are the same.
+    If the clock shows the time once, both offsets are the same.
     """
     # For a time that the clock skips or shows twice, `fold` picks the offset before or after the change.
     time = (_EPOCH + timedelta(seconds=shown)).replace(tzinfo=zone)

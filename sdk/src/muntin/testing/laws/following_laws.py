@@ -233,7 +233,7 @@ class StreamOperatorTrial(FollowingTrial):
             """Process the events and the end; this is called as the writer's code: an exception breaks the law."""
             for time, payload, is_end in events:
                 run.process(time, payload, is_end)
-            self.close(run, events[-1].time + self.wait)
+            self.close(run, events[-1].time + self.wait)  # `items`, which drew the events, has set `wait`
 
         self.call(self._raised, follow, remedy=ANY_PAYLOAD)
         return run

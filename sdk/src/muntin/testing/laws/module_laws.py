@@ -169,9 +169,10 @@ class PurityLaws(ModuleLaws):
     """Every module is a function of a set, or of a sequence if it reads the order."""
 
     def first_fault(self, broken: LawError) -> LawError:
-        """Return the report that equal members give different results; `broken` if the module keeps that law.
+        """Return the report that equal members give different results; `broken` if they give equal ones.
 
-        A module that keeps values between calls breaks both laws, and only the report of that law shows this fault.
+        A module that keeps values between calls breaks many laws. Only the report of `test_same_payloads_same_result`
+        shows that fault.
         """
         if broken.law in _COMPARE_RESULTS and not broken.method:
             try:

@@ -123,7 +123,7 @@ class Subject:
     def stored_if_it_can_be(self, state: object) -> object:
         """Return a state as it comes back from a checkpoint, or unchanged if no checkpoint can hold it.
 
-        A law of its own reports such a state.
+        The law that states survive being stored reports such a state.
         """
         try:
             return self.stored(state)

@@ -340,7 +340,7 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
     def test_windows_that_ended_are_settled(self, trial: WindowKindTrial) -> None:
         """Whatever comes after a watermark, windows that ended by then are what they were.
 
-        With `ends_move`, those that ended before it.
+        With `ends_move`, this holds only for windows that ended before the watermark.
         """
         history, watermark, later_events = trial.continued()
         limit = trial.limit(watermark)
