@@ -190,8 +190,8 @@ class Catalog:
             offers: The function from a plugin to its offers of the kind, by full name.
         """
         # The offers of plugins that are loaded are known by name; of the others, only the names of the plugins.
-        distributions: dict[str, str] = {}  # of each offer by its full name
-        full_names: dict[str, str] = {}  # of each offer by its full name or an alias
+        distributions: dict[str, str] = {}  # the package of each offer, by the offer's full name
+        full_names: dict[str, str] = {}  # the full name of each offer, by the full name itself and by each alias
         for plugin in sorted(self._loaded.values(), key=lambda plugin: plugin.name):
             for offer in offers(plugin):
                 distributions[offer] = plugin.distribution

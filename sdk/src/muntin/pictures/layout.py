@@ -293,8 +293,8 @@ def _lanes(bars: Sequence[Bar], top: float, scale: Scale) -> Iterator[Lane]:
 def _packed(bars: Sequence[Bar], scale: Scale) -> list[list[tuple[int, Bar]]]:
     """Distribute bars over lanes in which none overlaps another; return the bars of each lane, with their numbers.
 
-    A bar goes into the first lane in which it has room. An event goes into the last lane or into a new one below it:
-    read from left to right and from top to bottom, events stay in their order.
+    The bar of a window or a result goes into the first lane in which it has room. The bar of an event goes into the
+    last lane or into a new one below it: read from left to right and from top to bottom, events stay in their order.
     """
     lanes: list[list[tuple[int, Bar]]] = []
     lane_ends: list[float] = []  # the right edge of the last bar of each lane

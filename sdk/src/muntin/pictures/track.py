@@ -51,6 +51,7 @@ class Track:
         start = row[self.start]
         if isinstance(start, Mapping):
             return _parsed(start["start"]), _parsed(start["end"])
+        # Rows that have only a start give it as their end, too: `_bar` makes that one tick long.
         return _parsed(start), _parsed(row[self.end or self.start])
 
     def _bar(self, row: Mapping[str, Any]) -> Bar:

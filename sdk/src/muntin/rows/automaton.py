@@ -89,15 +89,16 @@ class RowAutomaton(PartitionedRows):
         number, time, row_values = row
         yield from self.advance(state, time)
 
-        # The first value is the partition, the last one the condition that admits a row, if there are such; the others
-        # are those that the policies read.
+        # If the windows have partitions, the first value is that of the partition. If they admit rows by a condition,
+        # the last value is that of the condition. All other values are read by policies.
         values = [None if value != value else value for value in row_values]  # noqa: PLR0124  # NaN is like null
         is_admitted = self.admits is None or bool(values.pop())
         partition = 0 if self.partitions is None else values.pop(0)
         eviction = self._eviction_policy
         trigger = self._trigger_policy
 
-        # A marker counts whether it is admitted or not, and never is a member.
+        # A marker, whose condition is the only value that policies read, counts whether it is admitted or not. It never
+        # is a member.
         if isinstance(trigger, MarkerPolicy) and values[0]:
             if not state.count:
                 yield Action(ActionKind.EMPTY)  # a marker without rows before it

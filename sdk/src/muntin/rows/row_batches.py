@@ -105,7 +105,7 @@ class RowBatches(_TumblingRows):
 
     @property
     def least_events(self) -> int:
-        """The number of rows of a full batch if only that flushes it; 1 otherwise."""
+        """The number of rows of a full batch if nothing else flushes a batch; 1 otherwise."""
         if isinstance(self.evicts, CountPolicy) and self.within is None:
             return self.evicts.size
         return 1

@@ -151,6 +151,7 @@ class StreamOperatorRun:
         self._wake_ups_left -= 1
         self._latest_wake_up = time
         self._served_request = self._request
+        # A new request for a time that has passed may be served at this very tick: no event has come at it yet.
         return self._after_call(time, self._module.on_time(self.state, time), first_wake_up=time)
 
     def _after_call(self, time: int, rows: Iterable[Any] | None, first_wake_up: int) -> list[Emitted]:

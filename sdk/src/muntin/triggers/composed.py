@@ -305,7 +305,7 @@ class Until(ComposedTrigger):
             if not starts_anew:  # a trigger that starts anew has no state yet
                 trigger_states.append(trigger_state)
 
-        # The end can fire in the new window only if it could in one of those that are replaced.
+        # The end can fire in the new window only if it can still fire, or has fired, in one of the replaced windows.
         merged_end_can_fire = bool(end_states)
         merged_end = self.end.merge(end_states, window) if merged_end_can_fire else None
         if merged_end is FINISHED:

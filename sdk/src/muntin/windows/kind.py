@@ -229,6 +229,6 @@ def next_frontier(kind: WindowKind, stretches: Stretches, limit: int) -> int:
         starts.append(first_open.start)
     if kind.waits_for_events:
         starts.append(limit)  # a later event alone opens windows at the limit or later
-        starts.append(kind.unborn(stretches))  # with present events it may open earlier ones
+        starts.append(kind.unborn(stretches))  # a later event together with present ones may open earlier windows
     # The frontier never goes back: events before it are forgotten.
     return max(stretches.frontier, min(starts, default=limit))

@@ -180,7 +180,7 @@ class Conformance:
             raise broken from error.__cause__
 
     def first_fault(self, broken: LawError) -> LawError:
-        """Find the law whose breach explains that this one is broken; by default none, and this one is reported."""
+        """Return the report of the law whose breach explains a broken law; by default `broken`, the report given."""
         return broken
 
     @classmethod

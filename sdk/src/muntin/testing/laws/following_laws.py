@@ -166,6 +166,7 @@ class RowOperatorTrial(FollowingTrial):
     def __init__(self, law: Law, laws: Any, data: object) -> None:
         """Prepare an attempt, and draw the windows; the arguments are those of `Trial`."""
         super().__init__(law, laws, data)
+        # A law without random data draws no rows, and so needs no windows.
         if law.is_random:
             self._windows = self.draw(st.sampled_from(laws.windows))
             self.stream.append(str(self._windows))

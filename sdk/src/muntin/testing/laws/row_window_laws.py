@@ -257,7 +257,7 @@ class RowWindowLaws(Conformance, of=RowWindows, subject="windows", trial=RowWind
         if ranked is None:
             return
         rows = trial.rows()
-        last_tick = rows[-1].time + 20 if rows else 0
+        last_tick = rows[-1].time + 20 if rows else 0  # the stream ends some time after the last row
         state = windows.create_state()
         actions: list[Action] = []
         for row in rows:

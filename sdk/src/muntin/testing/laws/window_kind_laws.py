@@ -389,7 +389,8 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
             for id, event in list(remaining.items()):
                 _, event_end = event
                 _, counts_to = trial.stretch(event)
-                if counts_to <= frontier and event_end < watermark:
+                may_be_revised = event_end >= watermark  # another end may still prolong its stretch
+                if counts_to <= frontier and not may_be_revised:
                     del remaining[id]
 
             # Later events come. Before they do, an engine may forget a key without events, with what it carried.
@@ -424,7 +425,7 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
             versions.append((start, new_end))
         counted_versions = [version for version in versions if trial.members([version])]
         if not counted_versions:
-            return
+            return  # neither version counts anywhere, so nothing changes
 
         # The change lies on the stretches of both versions. If both stretches begin together, and each lasts at least
         # as long as its event, only their ends differ: the change begins at the earlier end. See `affected_stretch`.
