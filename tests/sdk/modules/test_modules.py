@@ -18,6 +18,7 @@ from muntin import Aggregate, Function, IncrementalAggregate, Module, Operator, 
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.parameters import spell as spell_parameter
 from muntin.schemas import spell
+from muntin.testing import Outcome, try_laws
 from tests.sdk.module_classes import module_class
 
 T = TypeVar("T")
@@ -242,6 +243,18 @@ def test_a_function_that_does_not_say_what_it_is_is_refused(named: str, options:
     with pytest.raises(ModuleDefinitionError) as refused:
         function(named, version="1", **options)(lambda number: number)
     assert message in str(refused.value)
+
+
+def test_a_function_with_an_annotation_that_is_no_python_is_refused() -> None:
+    def thrice(number: float) -> float:
+        return 3 * number
+
+    thrice.__annotations__["return"] = "float["
+    with pytest.raises(ModuleDefinitionError, match=r"(?s)the annotations of demo.thrice cannot be read.*result=float"):
+        function("demo.thrice", version="1")(thrice)
+    named = function("demo.thrice", version="1", result=float)(thrice)
+    (broken,) = [verdict.reason for verdict in try_laws(named) if verdict.outcome is Outcome.BROKEN]
+    assert "its annotations cannot be read" in broken
 
 
 class Colour(Enum):

@@ -210,6 +210,7 @@ class Catalog:
             if close_name is not None:
                 full_name = full_names[close_name]
                 suggestion = f"{full_name!r} ({distributions[full_name]})"
+                # If the last parts are alike, most likely that offer is meant, and the error does not list all others.
                 likeness = difflib.SequenceMatcher(None, _last_part(name), _last_part(close_name)).ratio()
                 is_close_enough = likeness >= _SURE
             elif close_plugins:

@@ -243,7 +243,7 @@ class RowAutomaton(PartitionedRows):
 
     @property
     def _removal_age(self) -> int | None:
-        """The age at which time alone removes a partition; None if nothing or only an insertion does."""
+        """The age at which time alone removes a partition; None if there is no such age, or only insertions remove."""
         if self.partitions is None or self.partitions.on_insertion:
             return None
         return self.partitions.age
@@ -275,6 +275,7 @@ class RowAutomaton(PartitionedRows):
         The window starts with its oldest row or, if time bounds it, its whole length before that time. It ends at that
         time or, if its newest row comes later, right after this row.
         """
+        # A tumbling window is bounded by the policy that ends it, a sliding one by the policy by which its rows leave.
         bound = self._trigger_policy if self.leaves_at_once else self._eviction_policy
         end = max(time, window.newest_time + 1) if window.size else time
         if isinstance(bound, ElapsedPolicy):
@@ -335,7 +336,7 @@ def _exceeds(state: Subwindows, limits: Partitions, time: int) -> bool:
         return True
     if limits.age is None or not state.partitions:
         return False
-    return state.least_recent + limits.age <= time
+    return state.least_recent + limits.age <= time  # the last insertion into the partition that is unused for longest
 
 
 def _pushed_out(policy: RowPolicy, window: Subwindow, values: Sequence[Any]) -> list[int]:

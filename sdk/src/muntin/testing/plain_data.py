@@ -112,7 +112,15 @@ def _fields(record: Any) -> dict[str, object]:
 
 
 def _record(value: Any, parts: dict[str, object]) -> object:
-    """Make a record of its fields; fields that its constructor does not take are set afterwards."""
+    """Make a record anew from its fields; fields that its constructor does not take are set afterwards.
+
+    Args:
+        value: The record.
+        parts: The values of its fields as they come back from a checkpoint, by name.
+
+    Raises:
+        TypeError: The class refuses the values of the fields.
+    """
     cls: Any = type(value)
     set_afterwards: set[str] = set()
     if dataclasses.is_dataclass(cls):

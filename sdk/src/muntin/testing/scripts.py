@@ -104,7 +104,8 @@ class Script:
         """Add a change as it is; a revision may come before the change that makes the event which it revises.
 
         Raises:
-            StreamError: Its time is not a tick; or the step is illegal, and the script does not allow illegal steps.
+            StreamError: The start of the event is not a tick; or the change is illegal, and the script does not allow
+                illegal steps.
         """
         start = change.event.start
         if not isinstance(start, int):

@@ -157,7 +157,7 @@ def after(delay: Duration) -> Trigger:
 
 
 def every(period: Duration) -> Trigger:
-    """Return a trigger that fires at each full period of the clock, for each window that got members since.
+    """Return a trigger that fires at each full period of the clock, for each window with members since it last fired.
 
     With `"1 minute"` all windows fire together, on the minute. The result with members that came at a reading of
     12:00:10 is emitted by the first micro-batch whose reading is 12:01 or later.

@@ -152,10 +152,10 @@ class WindowKind(WindowSpecification):
         By default that is the stretch itself, from its start to its end.
 
         Args:
-            start: The start of the stretch. If an event changes, the lesser start of its old and new stretch; or, if
-                both start together and last as long as the event or longer, the lesser end of the old and new event,
-                as nothing changes before it.
-            end: The end of the stretch. If an event changes, the greater end of its old and new stretch.
+            start: The start of the stretch. If an event changes, the earlier start of its old and its new stretch.
+                Where both stretches start together, and each lasts as long as its event or longer, only ends differ:
+                then the earlier end of the old and the new event, before which nothing changes.
+            end: The end of the stretch. If an event changes, the later end of its old and its new stretch.
         """
         return start, end
 

@@ -319,7 +319,7 @@ class LifetimeLaws(ModuleLaws):
             changed_members = [Event(first.start, new_end, first.payload), *members[1:]]
             sync_time = min(first.end, new_end)
 
-        # Up to its sync time, the output may not differ.
+        # Before the sync time of the change, the output may not differ.
         output = _until(sync_time, rows)
         changed_output = _until(sync_time, _events(trial, changed_members))
         fault = f"output before {sync_time}, the change's sync time: {output}\nwith the change: {changed_output}"
@@ -430,7 +430,7 @@ class SeveralInputsLaws(ModuleLaws):
         name = next(iter(by_input))  # the input of the first member
         removed = by_input.pop(name)
         remaining = list(chain.from_iterable(by_input.values()))
-        if remaining:
+        if remaining:  # a module is not asked for the result of no members
             state = subject.remove(subject.state_of(members), removed)
             trial.expect_same((f"{name} removed", subject.result_of(state)), ("never added", subject.result(remaining)))
 
