@@ -120,8 +120,8 @@ class Scale:
     def labelled(self, bars: Iterable[Bar]) -> Sequence[int]:
         """Return the ticks that have their number below them: the multiples of one distance.
 
-        Of the three closest distances at which numbers do not touch, it is the one whose multiples are most often the
-        start or end of a window or result.
+        Three distances are compared, the closest at which numbers do not touch. The chosen distance is the one whose
+        multiples are most often the start or end of a window or result.
         """
         # The steps ascend, so the first ones with room for their numbers are the closest distances.
         steps = _TIME_STEPS if self.axis is Axis.TIME else _STEPS

@@ -49,7 +49,7 @@ class RowOperatorRun:
 
         Args:
             time: The time of the row.
-            values: The values that the windows read of it.
+            values: The values that the windows read of the row.
             payload: The input of the module.
             is_accepted: False if the input holds a null that the module does not read: no handler gets such a row.
         """

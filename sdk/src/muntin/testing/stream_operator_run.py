@@ -109,10 +109,10 @@ class StreamOperatorRun:
     def close(self, horizon: int, most_wake_ups: int | None = None) -> list[Emitted]:
         """End the stream: time passes up to the horizon, and then all wake-ups come that the key still waits for.
 
-        A periodic module gets one of these, as it would ask for another each time.
+        A periodic module gets only the first of these wake-ups.
 
         Args:
-            horizon: The last time of the input.
+            horizon: The tick at which the stream ends.
             most_wake_ups: The number of wake-ups after the horizon at which to stop without an error; None to fail
                 where a query would.
 

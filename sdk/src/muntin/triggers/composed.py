@@ -193,7 +193,7 @@ class Each(SeveralTriggers):
                 if state is FINISHED:
                     part_states.append(FINISHED)
                     continue
-                # A window that has not come to this part yet has no state for it.
+                # A window that has not come to this part yet, with a lower current index, has no state for it.
                 current_index, current_state = state
                 if current_index > index:
                     part_states.append(FINISHED)

@@ -92,8 +92,8 @@ def first_shown(zone: tzinfo, shown: int) -> int:
     if offset_before >= offset_after:
         # The clock shows the time once, or twice as it is set back: the earlier offset gives the first instant.
         return shown - offset_before
-    # The clock is set forward over the time. The instant lies between the two that the offsets make of the time, and
-    # in between the clock never goes back: search for the first instant at which it shows the time or a later one.
+    # The clock is set forward over the time. The instant lies between the two instants that the offsets make of the
+    # time. Between these the clock never goes back: search for the first one at which it shows the time or a later one.
     earliest = covered_time - offset_after
     latest = covered_time - offset_before
     seconds = range(latest - earliest)

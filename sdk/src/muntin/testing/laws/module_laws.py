@@ -193,10 +193,10 @@ class PurityLaws(ModuleLaws):
         apply.
         """
         members = trial.members()
-        moved = trial.order(len(members))
+        order = trial.order(len(members))
         trial.expect_same(
             ("as listed below", trial.subject.result(members)),
-            (f"in the order {moved}", trial.subject.result([members[place] for place in moved])),
+            (f"in the order {order}", trial.subject.result([members[place] for place in order])),
         )
 
     @law("keep nothing between calls on self, the class or a global; draw no random numbers, read no clock")
@@ -398,8 +398,8 @@ class SeveralInputsLaws(ModuleLaws):
     def test_inputs_interleave_in_any_way(self, trial: ModuleTrial) -> None:
         """The events of one input may come before those of another or among them, in one call or in several.
 
-        For a module with `combine`, also in a state for each input. A module that matches the events of one
-        call, or neighbours of the list, breaks it.
+        For a module with `combine`, each input may also have a state of its own. A module that matches the events of
+        one call, or neighbours of the list, breaks the law.
         """
         subject = trial.subject
         members = trial.members()

@@ -234,7 +234,7 @@ class RowWindowLaws(Conformance, of=RowWindows, subject="windows", trial=RowWind
 
     @law("return from earliest_start a time before which no window starts that is computed later")
     def test_later_windows_start_where_was_said(self, trial: RowWindowTrial) -> None:
-        """A window computed after a tick starts no earlier than was said at that tick, and ends at it or later."""
+        """A window computed after a tick starts no earlier than `earliest_start` said then, and ends at it or later."""
         windows = trial.windows
         rows = trial.rows()
         state = windows.create_state()

@@ -122,6 +122,7 @@ class TriggerTrial(Trial):
         """
         view = latest
         views: list[TriggerView] = []
+        # The window changes on after the trigger is finished: merged in another order, the trigger may not be.
         for _ in range(self.draw(st.integers(1, 4))):
             # A finished trigger asks for no wake-up, neither by the clock nor by event time.
             wake_ups = (INFINITY, INFINITY) if state is FINISHED else self.wake_ups(state)

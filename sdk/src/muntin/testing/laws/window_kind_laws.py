@@ -350,9 +350,10 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
 
     @law("return from unborn the least start of a window that known stretches may still open")
     def test_later_windows_start_where_they_may(self, trial: WindowKindTrial) -> None:
-        """No later event opens a window before the first open one, `unborn` and the watermark.
+        """No later event opens a window before all of these: the first open window, `unborn` and the watermark.
 
-        Where windows do not wait for events, none before the first that ends after the watermark.
+        Where windows do not wait for events, no later event opens a window before the first that ends after the
+        watermark.
         """
         history, watermark, later_events = trial.continued()
         stretches = trial.stretches(history)
@@ -523,6 +524,7 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
     @staticmethod
     def _expect_grid(trial: WindowKindTrial, grid: RegularWindows, history: Sequence[Lifetime]) -> None:
         """Expect that the windows with members are those of the grid that share a tick with an event."""
+        # An engine caches where periods begin, by the periods, and windows of equal periods share their slices.
         is_equal_each_time = grid.periods == trial.ask("grid").periods
         is_hashable = type(grid.periods).__hash__ is not None
         fault = f"{grid.periods!r} is another one each time, or cannot be hashed: make it a frozen dataclass"
