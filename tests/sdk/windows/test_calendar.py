@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo, available_timezones
 import pytest
 
 from muntin import INFINITY, Window, calendar, instant, ticks, tumbling
+from muntin.axis import EARLIEST
 from muntin.errors import DurationError, WindowError
 from muntin.testing import LawError, WindowKindLaws, laws_of
 from muntin.windows import CalendarWindows, Stretches
@@ -293,3 +294,7 @@ def test_what_neighbours_share_is_known_of_every_event_of_a_year() -> None:
         for number in range(400):
             tick = at("2011-05-01") + number * DAY // 2 * 3
             assert any(window.end > tick + kind.holds_past for window in kind.cut(NOTHING, tick, tick + 1))
+
+
+def test_an_event_without_a_start_is_a_member_where_windows_have_gaps() -> None:
+    assert calendar("day", "2 days").membership(EARLIEST, 5) == (EARLIEST, 5)

@@ -90,8 +90,8 @@ class CalendarWindows(WindowKind):
         reached_end = end if end == INFINITY else end + self.reach
         has_gaps = self.hop > self.size  # only then is there time between windows
         if has_gaps and start < reached_end:
-            next_window = next(self._ending_after(start))
-            if next_window.start >= reached_end:
+            next_window = next(self._ending_after(start), None)  # None at either end of the axis
+            if next_window is not None and next_window.start >= reached_end:
                 return start, start
         return start, reached_end
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import strategies as st
 
@@ -346,3 +347,13 @@ def test_a_function_of_a_list_may_read_the_order() -> None:
     for reads_order, broken in ((True, set()), (False, {"order does not matter"})):
         cls = from_function("".join, name="demo.text", version="1.0.0", input=str, result=str, reads_order=reads_order)
         assert broken_by(cls(), LETTERS).keys() == broken
+
+
+def last_and_sum(self: Any, payloads: Sequence[float]) -> float:
+    self.latest[0] = np.asarray(payloads)
+    return sum(payloads)
+
+
+def test_an_array_that_a_call_puts_into_a_container_is_taken_out_again() -> None:
+    module = module_class(Aggregate[float, float], latest=[0.0], compute_result=last_and_sum)()
+    assert {verdict.outcome for verdict in try_laws(module)} == {Outcome.KEPT}

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muntin.errors import ModuleDefinitionError
+from muntin.testing.equality import equal
 from muntin.testing.laws.trial import CallError, Law, LawError, Reason, Trial, settings_of
 from muntin.testing.plain_data import restored
 
@@ -332,7 +333,8 @@ class VariableSnapshot:
                 if vars(owner).get(name, _NOTHING) is not value:
                     setattr(owner, name, value)
         for container, content in self._contents:
-            if container == content:
+            # By `equal`, as `==` raises for an array that a call has put into the container.
+            if equal(container, content):
                 continue
             # The container stays the same object, as others may hold it.
             container.clear()
