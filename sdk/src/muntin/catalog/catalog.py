@@ -166,7 +166,7 @@ class Catalog:
         return any(entry.name == plugin for entry in self._candidates())
 
     def _claims(self, plugin: str) -> list[EntryPoint]:
-        """Return the entry points that claim a plugin's name: first the one that has a right to it, if there are more.
+        """Return the entry points that claim a plugin's name; of several, the one with a right to it comes first.
 
         Raises:
             DuplicateNameError: Several entry points claim the name, and none has a better right than the others.

@@ -296,7 +296,7 @@ def _evaluate_row_operator(
 ) -> list[OutputEvent]:
     """Return the rows of a module that follows rows, without those of `on_evict`.
 
-    They have the lifetimes that the timestamp policy gives them.
+    The rows have the lifetimes that the timestamp policy gives them.
 
     The arguments are those of `evaluate`.
     """

@@ -277,12 +277,12 @@ class ClipLaws(ModuleLaws):
         """
         members = trial.members("member")
         lifetimes = [event.lifetime for event in trial.members("with times of")]
-        moved: list[Event[Any]] = []
+        with_other_times: list[Event[Any]] = []
         # The second draw may have fewer members than the first: its lifetimes come in turn.
         for event, lifetime in zip(members, cycle(lifetimes), strict=False):
-            moved.append(Event(lifetime.start, lifetime.end, event.payload))
+            with_other_times.append(Event(lifetime.start, lifetime.end, event.payload))
         trial.expect_same(
-            ("as drawn", trial.subject.result(members)), ("with other times", trial.subject.result(moved))
+            ("as drawn", trial.subject.result(members)), ("with other times", trial.subject.result(with_other_times))
         )
 
 

@@ -262,7 +262,7 @@ class ModuleTrial(Trial):
         return super().broken(facts, advice)
 
     def _in_order(self, members: list[Event[Any]]) -> list[Event[Any]]:
-        """Sort members, and move them after all earlier ones, if the module reads the order."""
+        """Sort members if the module reads the order, and let none start before a member that was drawn earlier."""
         if not self.tested.reads_order:
             return members
         ordered: list[Event[Any]] = []

@@ -499,7 +499,7 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
 
     @staticmethod
     def _expect_fused(trial: WindowKindTrial, gap: int, history: Sequence[Lifetime]) -> None:
-        """Expect that an event counts until a gap after its last tick, and that windows are what is then connected."""
+        """Expect that an event counts until a gap after its last tick, and that windows are the parts so connected."""
         expected_members: list[Lifetime] = []
         for start, end in history:
             last_tick = end - 1
