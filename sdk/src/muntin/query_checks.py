@@ -190,7 +190,7 @@ class QueryShape:
             )
 
     def _refuse_misfit_of_row_windows(self) -> None:
-        """Refuse events that last longer than a tick, and policies of lifetimes, in a query over windows of rows.
+        """Refuse, in a query over windows of rows, events that last longer than a tick and policies about lifetimes.
 
         Raises:
             QueryError: The events last longer than a tick.

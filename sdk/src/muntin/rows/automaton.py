@@ -142,11 +142,11 @@ class RowAutomaton(PartitionedRows):
             window.is_full = True
             yield Action(ActionKind.FULL, partition)
 
-        triggers = isinstance(trigger, ConditionPolicy) and bool(values[-1])
+        is_triggered = isinstance(trigger, ConditionPolicy) and bool(values[-1])
         if isinstance(trigger, CountPolicy):
             window.rows_since_computed = (window.rows_since_computed + 1) % trigger.size
-            triggers = not window.rows_since_computed
-        if triggers:
+            is_triggered = not window.rows_since_computed
+        if is_triggered:
             yield from self._compute(state, partition, time)
         yield from self._remove_partitions(state, time)
 

@@ -145,8 +145,8 @@ class StreamHistory:
         # Nothing comes any more at the end of the stream, nor for an event that ended before the watermark.
         if watermark == INFINITY or _end(start, event) < watermark:
             late = waiting
-        # The missing change would be late. So are the waiting changes below the watermark; another change may yet
-        # complete the others.
+        # The missing change would be late. With it, the waiting changes below the watermark are rejected. The others
+        # wait on: a change that is not late may yet complete them.
         elif _has_gap(waiting, watermark):
             late = [step for step in waiting if step.change.sync_time < watermark]
         still_waiting = [step for step in waiting if step not in late]

@@ -198,12 +198,13 @@ class CalendarWindows(WindowKind):
         if tick in (EARLIEST, INFINITY):
             return
         grid = _period_grid(self)
-        # The window with the number n ends where the period `offset + n * hop + size` begins. It ends after the tick
-        # only if that period comes after the period of the tick, of whose number `number_before` gives a lower bound.
-        # So the first window that ends after the tick has this quotient, rounded up, as its number, or a greater one.
-        tick_period = grid.periods.number_before(tick)
-        first_window = -(-(tick_period + 1 - grid.offset - self.size) // self.hop)
-        for page in count(first_window // _PAGE):
+        # The window with the number n ends where the period `offset + n * hop + size` begins. It can end after the tick
+        # only if that period comes after the period of the tick.
+        least_tick_period = grid.periods.number_before(tick)
+        least_end_period = least_tick_period + 1
+        # The least n whose window ends with that period or a later one: divided and rounded up, as `-(-a // b)` is.
+        least_number = -(-(least_end_period - grid.offset - self.size) // self.hop)
+        for page in count(least_number // _PAGE):
             ends, windows = _page(self, page)
             # The first pages may begin with windows that have ended.
             yield from windows[bisect_right(ends, tick) :]

@@ -132,9 +132,10 @@ class WindowKind(WindowSpecification):
     def extent_start(self, start: int) -> int:
         """Return the start of the extent of a window that `cut` yields with a start; by default that start.
 
-        `cut` has to yield windows with ascending starts. A kind whose windows share a start yields the last part of
-        each, in which no other window ends, and prolongs memberships accordingly. This method then returns the start
-        that modules see and results report.
+        `cut` has to yield windows with ascending starts. So a kind whose windows share a start, such as `cumulate`,
+        yields only the last part of each window, from the end of the window before it. Its `membership` lasts on, so
+        that an event is a member of all parts that follow. This method then returns the start that modules see and
+        results report.
 
         Args:
             start: The start of a window of `cut`, or a tick between two of them.
