@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from muntin import INFINITY, Event, Window
+from muntin import INFINITY, Axis, Event, Window
 from muntin.drawings import Bar, draw_windows, timeline
 
 
@@ -43,6 +43,11 @@ def test_a_long_axis_is_drawn_in_sixty_columns() -> None:
     assert ruler.split() == ["0", "200000000", "400000000", "600000000"]
     assert whole == "a  [" + "-" * 59 + ")"
     assert middle == "b  " + " " * 30 + "[)"
+
+
+def test_a_time_beyond_the_years_of_a_calendar_is_drawn_as_a_number() -> None:
+    ruler, *_ = timeline([Bar("a", 2**60, 2**60 + 5)], Axis.TIME).splitlines()
+    assert ruler.strip() == str(2**60)
 
 
 def test_windows_are_drawn_below_their_events() -> None:

@@ -348,6 +348,8 @@ def test_a_trigger_that_is_no_frozen_dataclass_of_plain_data_is_refused() -> Non
         early(Bare())
     with pytest.raises(PolicyError, match=r"the held of .*Holding is <object .*, which a checkpoint cannot hold"):
         early(repeat(Holding(object())))
+    with pytest.raises(PolicyError, match=r"the held of .*Holding is \(1, <object .*, which a checkpoint cannot hold"):
+        early(repeat(Holding((1, object()))))
 
 
 def test_early_emission_is_a_value_and_may_retract_where_it_refines_by_retraction() -> None:

@@ -322,6 +322,9 @@ def offset_ticks(offset: Duration | date, period: int) -> int:
         period: The distance between neighbouring starts, in ticks. A datetime or date is reduced modulo the period, so
             that the starts of two of the windows give the same offset.
 
+    Raises:
+        DurationError: The length cannot be read.
+
     Example:
         >>> offset_ticks(date(2024, 5, 1), ticks("7 days")) == ticks("6 days")
         True

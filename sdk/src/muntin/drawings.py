@@ -78,8 +78,8 @@ class Bar:
 def span(bars: Sequence[Bar]) -> tuple[int, int]:
     """Return the first and the last tick of a ruler above bars.
 
-    Bars without a start or an end do not count there. The ruler reaches at least a tick past each start, so that a bar
-    without an end is seen.
+    A bar without a start does not move the first tick, and one without an end not the last. The ruler reaches at least
+    a tick past each start, so that a bar without an end is seen.
     """
     ends = [bar.end for bar in bars if not bar.is_open]
     starts = [bar.start for bar in bars if not bar.has_no_start] or [0]
@@ -111,11 +111,16 @@ class Drawing:
 def spell_tick(tick: int, axis: Axis) -> str:
     """Return a tick as drawings show it: where the axis is time, the time of the day in UTC, or a date at midnight.
 
+    A tick beyond the years of a calendar stays a number.
+
     Example:
         >>> spell_tick(30_600_000_000, Axis.TIME), spell_tick(0, Axis.TIME), spell_tick(7, Axis.TICKS)
         ('08:30', '1970-01-01', '7')
     """
-    tick_moment = moment(tick) if axis is Axis.TIME else None
+    try:
+        tick_moment = moment(tick) if axis is Axis.TIME else None
+    except OverflowError:
+        tick_moment = None
     if tick_moment is None:
         return str(tick)
     time = tick_moment.time().isoformat().removesuffix(":00")  # without seconds that are zero

@@ -227,7 +227,7 @@ class BoundedDisorder(ProgressPolicy):
         """Return the `(rows + 1)`-th largest start; None while fewer rows have come."""
         if len(progress.latest) <= self.rows:
             return None
-        # A row that starts before it would have `rows + 1` rows before it that start later: one too many.
+        # A later row that starts before this start would have `rows + 1` earlier rows that start later: one too many.
         return progress.latest[self.rows]
 
     def describe(self, spell: Callable[[int], str]) -> str:

@@ -190,7 +190,7 @@ class QueryShape:
             )
 
     def _refuse_misfit_of_row_windows(self) -> None:
-        """Refuse events that last longer than a tick, and policies of lifetimes, in a query over windows of rows.
+        """Refuse, in a query over windows of rows, events that last longer than a tick and policies about lifetimes.
 
         Raises:
             QueryError: The events last longer than a tick.
@@ -223,7 +223,9 @@ class QueryShape:
             )
 
     def _refuse_forgetting(self, age: int) -> None:
-        """Refuse to forget silent keys after an age that is not a length, or with such windows or timestamps.
+        """Refuse to forget silent keys if the age is not above zero, or if the query cannot forget keys.
+
+        A query over windows of rows cannot, nor one with time-bound results.
 
         Args:
             age: The time for which a key may be silent, in ticks.
@@ -468,7 +470,7 @@ def _agreed(name: str, preferred: Mapping[str, PolicyT], accepted: Sequence[Poli
 
     Args:
         name: The parameter of the policy.
-        preferred: The policy that each module is made for, by its name.
+        preferred: The policy that each module is made for, by the name of the module.
         accepted: The policies that all modules accept.
     """
     # Modules without a preference follow the others.

@@ -176,6 +176,9 @@ def test_needs_are_joined_to_the_windows_of_both_the_longer_reach_and_the_clip_o
     wide = Needs((HoppingWindows,), 3, ClipPolicy.LEFT)
     assert narrow.together_with(wide) == Needs((HoppingWindows,), 5, ClipPolicy.LEFT)
     assert wide.together_with(Weighs.needs).clip is None
+    nowhere = wide.together_with(Needs((CountWindows,)))
+    assert str(nowhere).startswith("windows of no kind")
+    assert nowhere.lacks(tumbling(10)).startswith("needs windows of no kind, so no query can have it")
 
 
 def test_the_laws_refuse_needs_that_contradict_the_module() -> None:

@@ -14,7 +14,7 @@ import muntin_patterns
 import muntin_stats as stats
 from muntin import Aggregate, Module, typed_call
 from muntin.catalog import installed
-from muntin.errors import ModuleDefinitionError, ParameterError
+from muntin.errors import ModuleDefinitionError, ParameterError, QueryError
 from muntin_engine import from_stream, module
 
 
@@ -68,6 +68,8 @@ def test_a_module_of_several_inputs_takes_its_streams_in_their_order_or_by_name(
     by_name = module("stats.average_difference", left=inside, right=outside)
     assert stats.average_difference(inside, outside) == by_name
     assert module("stats.average_difference", inside, right=outside) == by_name
+    with pytest.raises(QueryError, match="and left is given by place and by name"):
+        module("stats.average_difference", inside, left=outside, right=outside)
 
 
 class Above(Aggregate[float, int]):

@@ -18,6 +18,7 @@ from muntin import Aggregate, Function, IncrementalAggregate, Module, Operator, 
 from muntin.errors import ModuleDefinitionError
 from muntin.modules.parameters import spell as spell_parameter
 from muntin.schemas import spell
+from muntin.testing import Outcome, try_laws
 from tests.sdk.module_classes import module_class
 
 T = TypeVar("T")
@@ -266,6 +267,18 @@ def test_a_function_without_a_result_type_or_with_a_wrong_name_is_refused(
     assert message in str(refused.value)
 
 
+def test_a_function_with_an_annotation_that_is_no_python_is_refused() -> None:
+    def thrice(number: float) -> float:
+        return 3 * number
+
+    thrice.__annotations__["return"] = "float["
+    with pytest.raises(ModuleDefinitionError, match=r"(?s)the annotations of demo.thrice cannot be read.*result=float"):
+        function("demo.thrice", version="1")(thrice)
+    named = function("demo.thrice", version="1", result=float)(thrice)
+    (broken,) = [verdict.reason for verdict in try_laws(named) if verdict.outcome is Outcome.BROKEN]
+    assert "its annotations cannot be read" in broken
+
+
 class Colour(Enum):
     RED = 1
 
@@ -312,6 +325,37 @@ def test_functions_without_a_name_to_import_are_spelled_by_their_code_and_the_va
         lambda value, least=2: value,
     ]
     assert len({spell_parameter(function) for function in different_functions}) == 5
+
+
+def factorial(scale: int) -> Any:
+    def product(number: int) -> int:
+        return scale if number < 2 else number * product(number - 1)
+
+    return product
+
+
+def alternating(step: int) -> Any:
+    def even(number: int) -> bool:
+        return number == 0 or odd(number - step)
+
+    def odd(number: int) -> bool:
+        return number != 0 and even(number - step)
+
+    return even
+
+
+def unfinished() -> Any:
+    def reads_later() -> object:
+        return assigned_later
+
+    yield reads_later
+    assigned_later = 1
+
+
+def test_functions_that_call_themselves_or_each_other_are_spelled_by_their_code() -> None:
+    assert spell_parameter(factorial(1)) == spell_parameter(factorial(1)) != spell_parameter(factorial(2))
+    assert spell_parameter(alternating(1)) == spell_parameter(alternating(1)) != spell_parameter(alternating(2))
+    assert spell_parameter(next(unfinished())).startswith("<reads_later ")
 
 
 def test_a_function_of_a_script_is_spelled_the_same_in_every_process(tmp_path: Path) -> None:

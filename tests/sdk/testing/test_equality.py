@@ -38,6 +38,12 @@ class Place(NamedTuple):
     name: str
 
 
+class NumberedPlace(NamedTuple):
+    row: int
+    name: str
+    number: int
+
+
 class Options(TypedDict):
     fast: bool
 
@@ -127,6 +133,12 @@ MISFITS: list[tuple[Any, Any, str]] = [
         "[1] is {'name': 'b'}, without 'row'; expected struct<row: integer, name: string>",
     ),
     (Place, 3, "it is 3, expected struct<row: integer, name: string>"),
+    (
+        Place,
+        NumberedPlace(1, "a", 7),
+        "of 3 instead of 2 values; expected struct<row: integer, name: string>",
+    ),
+    (NumberedPlace, Place(1, "a"), "without 'number'; expected struct<row: integer, name: string, number: integer>"),
     (Mean, Mean("1"), ".total is '1', expected float"),  # type: ignore[arg-type]  # that is the point
     (Mean, None, "it is None, expected struct<total: float, count: integer>"),
     (Options, {}, "it is {}, without 'fast'; expected struct<fast: boolean>"),

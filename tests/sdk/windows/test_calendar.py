@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo, available_timezones
 import pytest
 
 from muntin import INFINITY, Window, calendar, instant, ticks, tumbling
+from muntin.axis import EARLIEST
 from muntin.errors import DurationError, WindowError
 from muntin.testing import LawError, WindowKindLaws, laws_of
 from muntin.windows import CalendarWindows, Stretches
@@ -323,3 +324,7 @@ def test_a_window_of_any_event_goes_on_for_more_than_holds_past_after_it(kind: C
         tick = at("2011-05-01") + number * day_and_a_half
         windows = kind.cut(NO_EVENTS, tick, tick + 1)
         assert any(window.end > tick + kind.holds_past for window in windows)
+
+
+def test_an_event_without_a_start_is_a_member_where_windows_have_gaps() -> None:
+    assert calendar("day", "2 days").membership(EARLIEST, 5) == (EARLIEST, 5)

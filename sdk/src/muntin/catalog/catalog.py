@@ -166,7 +166,7 @@ class Catalog:
         return any(entry.name == plugin for entry in self._candidates())
 
     def _claims(self, plugin: str) -> list[EntryPoint]:
-        """Return the entry points that claim a plugin's name: first the one that has a right to it, if there are more.
+        """Return the entry points that claim a plugin's name; of several, the one with a right to it comes first.
 
         Raises:
             DuplicateNameError: Several entry points claim the name, and none has a better right than the others.
@@ -190,8 +190,8 @@ class Catalog:
             offers: The function from a plugin to its offers of the kind, by full name.
         """
         # The offers of plugins that are loaded are known by name; of the others, only the names of the plugins.
-        distributions: dict[str, str] = {}  # of each offer by its full name
-        full_names: dict[str, str] = {}  # of each offer by its full name or an alias
+        distributions: dict[str, str] = {}  # the package of each offer, by the offer's full name
+        full_names: dict[str, str] = {}  # the full name of each offer, by the full name itself and by each alias
         for plugin in sorted(self._loaded.values(), key=lambda plugin: plugin.name):
             for offer in offers(plugin):
                 distributions[offer] = plugin.distribution
@@ -210,6 +210,7 @@ class Catalog:
             if close_name is not None:
                 full_name = full_names[close_name]
                 suggestion = f"{full_name!r} ({distributions[full_name]})"
+                # If the last parts are alike, most likely that offer is meant, and the error does not list all others.
                 likeness = difflib.SequenceMatcher(None, _last_part(name), _last_part(close_name)).ratio()
                 is_close_enough = likeness >= _SURE
             elif close_plugins:
@@ -358,9 +359,8 @@ def _register(entry: EntryPoint) -> pluggy.PluginManager:
         manager.check_pending()
     except pluggy.PluginValidationError as error:
         hook_names = sorted(name for name in vars(hooks) if name.startswith("muntin_"))
-        raise _MisofferedError(
-            f"{str(error).splitlines()[-1]}; expected: {', '.join(hook_names)}, without arguments"
-        ) from error
+        fault = str(error).splitlines()[-1]  # the lines before it name the plugin, as our own message does
+        raise _MisofferedError(f"{fault}; expected: {', '.join(hook_names)}, without arguments") from error
     if not manager.get_hookcallers(plugin):
         raise _MisofferedError(
             f"{entry.value} implements no hook; expected: a function such as muntin_modules, marked with @hookimpl"

@@ -25,7 +25,7 @@ def exact_sum(values: FloatArray) -> ExactSum:
         (Fraction(1, 1), inf)
     """
     if len(values) > _MOST:
-        # With more values, the sum of halves below might lose a bit.
+        # The sums of halves below are exact only for so many values.
         return added(exact_sum(values[:_MOST]), exact_sum(values[_MOST:]))
     is_finite = np.isfinite(values)
     if not is_finite.all():

@@ -27,6 +27,8 @@ def as_component(component: Component, returned: object, count: int, label: str)
 
     Raises:
         ModuleContractError: The values have another shape or type, or some are masked.
+        TypeError: A Python object cannot become a value of the component.
+        ValueError: As `TypeError`, for example of a text that is no number.
     """
     if np.ma.is_masked(returned):
         raise ModuleContractError(
@@ -95,7 +97,7 @@ def inverter(component: Component) -> Callable[[Array, Array], Array] | None:
     """
     if not component.has_inverse:
         return None
-    return component.inverse or np.subtract
+    return component.inverse or np.subtract  # without a function of the writer's own, only sums have an inverse
 
 
 def merge(component: Component, first: Array, second: Array) -> Array:

@@ -131,7 +131,9 @@ _PLAIN_SCALARS: Final = (np.bool_, np.integer, np.float64)
 
 
 def python_value(result: object) -> object:
-    """Return a scalar or an array of NumPy as plain Python, with None for NaT and masked entries; others as they are.
+    """Return a scalar or an array of NumPy as plain Python, with None for NaT and masked entries.
+
+    Any other value is returned as it is.
 
     Example:
         >>> python_value(np.float64(1.5)), python_value(np.array([1, 2])), python_value(np.ma.masked)

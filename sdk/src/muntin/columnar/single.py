@@ -77,7 +77,8 @@ def add_events(module: OnArrays, state: ColumnarState, payloads: Sequence[object
     lifted = contributions(module, arrays, count)
     values: dict[str, object] = {}
     for name, component in module.components().items():
-        values[name] = _folded(component, count, lifted.get(name))  # the count of payloads is not lifted
+        # `lift` returns nothing for the component that counts payloads: `get` gives None for it.
+        values[name] = _folded(component, count, lifted.get(name))
     return combine(module, state, {"payloads": count, "kept": values})
 
 

@@ -49,11 +49,12 @@ def check_attributes(cls: type, label: str) -> None:
 
 
 def _defaults_of_attributes(cls: type) -> dict[str, object]:
-    """Return the attributes that a class may set, with their defaults."""
+    """Return the attributes that a class may set, or leave out, with their defaults."""
     attributes = dict(_OPTIONAL)
     for parent in cls.__mro__:
         if not _is_of_muntin(parent):
             continue
+        # What one of Muntin's classes defines is read by Muntin, unless it is private or a method.
         for attribute, default in vars(parent).items():
             is_read = not attribute.startswith("_") and not callable(default)
             if is_read and attribute not in _REQUIRED:

@@ -6,6 +6,7 @@ import difflib
 import inspect
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from types import FunctionType
 from typing import Any, Final, get_type_hints
 
@@ -34,10 +35,15 @@ _ANYTHING: Final = inspect.Signature(
 
 
 def signature_of(code: Callable[..., object]) -> inspect.Signature:
-    """Return the signature of a callable; for code in other languages, which has none, one that takes any arguments."""
-    try:
+    """Return the signature of a callable; for code in other languages, which has none, one that takes any arguments.
+
+    Annotations that are text are evaluated. If one of them cannot be evaluated, such as a name that only type checkers
+    know, all of them stay text.
+    """
+    # Evaluating an annotation may raise any exception. Of a callable without a signature, the second call raises, too.
+    with suppress(Exception):
         return inspect.signature(code, eval_str=True)
-    except NameError:  # an annotation has a name that only type checkers know: leave annotations as text
+    try:
         return inspect.signature(code)
     except (TypeError, ValueError):
         return _ANYTHING
@@ -47,7 +53,7 @@ def hints_of(code: Callable[..., object]) -> dict[str, Any]:
     """Return the annotations of a function; empty if they cannot be read."""
     try:
         return get_type_hints(code, include_extras=True)
-    except (NameError, TypeError, AttributeError):
+    except (NameError, TypeError, AttributeError, SyntaxError):
         return {}
 
 
@@ -94,10 +100,11 @@ def check_methods(cls: Any) -> None:
     Raises:
         ModuleDefinitionError: A method takes more or fewer arguments.
     """
-    # Collect the methods that the engine calls, with their arguments: those of the base class and the optional ones.
-    # Only Muntin's own base classes list the roles of their types.
+    # Muntin's own base class, such as `Aggregate`: no class of a writer sets `_roles`.
     base = next(parent for parent in cls.__mro__ if "_roles" in vars(parent))
     base_methods = _methods_of_base(base)
+
+    # The methods that the engine calls, with their arguments: the optional ones and those of the base class.
     arguments_by_method = dict(_OPTIONAL)
     for name, function in base_methods.items():
         if not name.startswith("_"):

@@ -22,7 +22,7 @@ _MISMATCH: Final = "recursion depth mismatch"
 
 
 def parse_source(text: str | bytes, mode: Literal["exec", "eval"] = "exec") -> Any:
-    """Parse source: an `ast.Module`, or an `ast.Expression` in the mode `eval`.
+    """Parse source while no other thread of Muntin does: return an `ast.Module`, or for `eval` an `ast.Expression`.
 
     Raises:
         SyntaxError: The text is not Python.
@@ -46,6 +46,7 @@ def literal_of(text: str) -> Any:
         >>> literal_of(" (1, 'a') ")
         (1, 'a')
     """
+    # Leading blanks would be an indent, which is no Python: `ast.literal_eval` ignores them, too.
     return ast.literal_eval(parse_source(text.lstrip(" \t"), "eval"))
 
 

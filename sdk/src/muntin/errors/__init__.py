@@ -236,7 +236,7 @@ class UnknownModuleError(QueryError, LookupError):
         self.suggestion = suggestion
         self.installed = tuple(installed)
         lines = [f"no {kind} is named {name!r}"]
-        # Of a plugin's name without that of a module, the message lists the modules.
+        # The name may be that of a plugin alone: then these are the plugin's modules, which the message lists.
         offers = [offer for offer in installed if offer.startswith(f"{name}.")]
         if suggestion:
             lines.append(f"  did you mean {suggestion}?")
@@ -252,7 +252,7 @@ class UnknownModuleError(QueryError, LookupError):
             lines.append(f"  installed {kind}s: {', '.join(installed) or 'none'}")
             lines.append(f"  a {kind}'s package must be installed where the driver and the workers run")
         super().__init__("\n".join(lines))
-        # Set by hand, as a value that is passed on would become a part of the message.
+        # Set by hand, as a value that `__init__` of the base class gets would become a part of the message.
         self.value = name
 
 
@@ -324,7 +324,7 @@ class ModuleFailedError(ModuleError, RuntimeError):
         self.window = window
         self.method = method
         self._cause = cause if isinstance(cause, str) else safe_message(cause)
-        super().__init__(self._words(str(window)))
+        super().__init__(self._words(str(window)))  # in ticks, until `spell_window` spells it as the axis does
 
     def at(self, key: object, window: Extent | None) -> ModuleFailedError:
         """Return the failure at one key and window, where a call for many of them failed."""
@@ -426,6 +426,7 @@ class DuplicateNameError(PluginError, ValueError):
         self.is_kept = is_kept
         remedy = "uninstall one of them"
         if is_kept:
+            # Only the package that has the plugin's name may keep it.
             package = f"muntin-{name.replace('_', '-')}"
             remedy = (
                 f"the first keeps it, as the package {package}; the second is not loaded: rename its entry point, "

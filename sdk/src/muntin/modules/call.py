@@ -77,7 +77,8 @@ Column: TypeAlias = str | ColumnExpression
 class TypedCall(Protocol[P]):
     """A function that names a module in a query: columns by place, and the parameters of its constructor by name."""
 
-    def __call__(  # as many columns as a type checker lets through
+    # A type checker accepts up to eight columns. It reports a ninth, which a query would accept.
+    def __call__(
         self,
         column1: Column | StreamColumns = ...,
         column2: Column | StreamColumns = ...,
@@ -188,7 +189,7 @@ def _call_of_several_inputs(cls: type[Module], columns: tuple[Any, ...], paramet
         parameters: The inputs that are given by name, and the parameters of the constructor.
 
     Raises:
-        QueryError: An input is missing, or columns by place do not say to which stream they belong.
+        QueryError: An input is missing or given twice, or columns by place do not say to which stream they belong.
         ParameterError: The constructor does not take the parameters.
     """
     inputs = cls.input_fields()
@@ -204,9 +205,13 @@ def _call_of_several_inputs(cls: type[Module], columns: tuple[Any, ...], paramet
 
     # Columns by place do not say to which stream they belong, unless `from_stream` names it.
     name_their_streams = all(isinstance(column, StreamColumns) for column in columns)
+    names_by_place = names[: len(columns)]
+    given_twice = [name for name in names_by_place if name in parameters]
     fault = ""
     if not name_their_streams or len(columns) > len(names):
         fault = "columns by place do not say of which"
+    elif given_twice:
+        fault = f"{given_twice[0]} is given by place and by name"
     elif missing:
         fault = f"the query does not say what {missing[0]} is"
     if fault:

@@ -116,7 +116,8 @@ def _result_field(name: str, implementation: Callable[..., object], result: obje
         vectorized: True if the function returns a Series, so that its annotation does not tell the type.
 
     Raises:
-        ModuleDefinitionError: The type is not known, or is not one that a column can have.
+        ModuleDefinitionError: The type is not known, or is not one that a column can have; or an annotation cannot be
+            read.
     """
     if result is not None:
         return describe(result, "result")
@@ -124,7 +125,13 @@ def _result_field(name: str, implementation: Callable[..., object], result: obje
         raise ModuleDefinitionError(
             f"the vectorised function {name} needs its value's type: function({name!r}, result=float, ...)"
         )
-    hints = get_type_hints(implementation, include_extras=True)
+    try:
+        hints = get_type_hints(implementation, include_extras=True)
+    except (NameError, TypeError, AttributeError, SyntaxError) as error:
+        raise ModuleDefinitionError(
+            f"the annotations of {name} cannot be read: {error}\n"
+            f"  expected: names that are defined at the top of the file; or function({name!r}, result=float, ...)"
+        ) from error
     if "return" not in hints:
         raise ModuleDefinitionError(f"{name} does not say what it returns; annotate it, for example '-> float'")
     return describe(hints["return"], "result")

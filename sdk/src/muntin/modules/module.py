@@ -112,7 +112,7 @@ class Module:
     def __class_getitem__(cls, types: Any) -> Any:
         """Take the types in brackets, as `Generic` does, with an error that says which types go there."""
         try:
-            return super().__class_getitem__(types)  # type: ignore[misc]  # that of Generic, of which each base class is
+            return super().__class_getitem__(types)  # type: ignore[misc]  # each base class is a Generic, which has it
         except TypeError as error:
             roles = ", ".join(parameter.__name__ for parameter in getattr(cls, "__parameters__", ()))
             count = len(types) if isinstance(types, tuple) else 1

@@ -38,11 +38,12 @@ def html_of_function(name: str, code: Callable[..., Any], result: Field) -> str:
     """Return a function as HTML.
 
     Args:
-        name: Its name and version.
+        name: The name and version of the function.
         code: The function itself.
-        result: The type of its value.
+        result: The type of the function's value.
     """
-    return _page(name, code.__doc__, [*_parameter_facts(code, values={}), ("returns", spell(result))])
+    parameter_facts = _parameter_facts(code, values={})  # a query gives a function columns, and no parameters
+    return _page(name, code.__doc__, [*parameter_facts, ("returns", spell(result))])
 
 
 def _page(heading: str, docstring: str | None, facts: Iterable[tuple[str, str]]) -> str:

@@ -75,6 +75,11 @@ class Needs:
             window: The windows.
             axis: The unit of ticks, in which the message spells lengths.
         """
+        if not self.windows:
+            return ErrorMessage(
+                "needs windows of no kind, so no query can have it\n"
+                "  modules that are combined need a kind of windows that suits all of them"
+            )
         if not isinstance(window, self.windows):
             return ErrorMessage(
                 "finds nothing in {windows}: it needs {kinds}\n  write, for example: {instead}",
@@ -123,4 +128,4 @@ class Needs:
 
     def _kinds(self) -> str:
         """Return the titles of the kinds of windows, such as `session windows or snapshot windows`."""
-        return " or ".join(kind.title for kind in self.windows)
+        return " or ".join(kind.title for kind in self.windows) or "windows of no kind"

@@ -7,6 +7,8 @@ import hashlib
 import inspect
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -139,13 +141,16 @@ def _remedy(name: str, value: object, annotation: object) -> ErrorMessage:
 
 _PLAIN: Final = (bool, int, float, str, bytes, type(None))
 
+_BEING_HASHED: Final[ContextVar[tuple[FunctionType, ...]]] = ContextVar("_BEING_HASHED", default=())
+"""The functions that `_hash_of` is hashing: one of them may be in its own closure, or in that of an inner function."""
+
 
 def spell(value: object) -> str:
     """Return a parameter as text that is equal in every process, without addresses or the order of a set.
 
     A function that can be imported is spelled by its name. Any other function, such as one of a script or a lambda, is
-    spelled by its name and a hash of its code and of the values that it refers to, so that other code of the same name
-    is spelled differently.
+    spelled by its name and a hash of its code, its defaults and the values in its closure, so that other code of the
+    same name is spelled differently. Globals count by their names alone.
 
     Example:
         >>> spell({"labels": {"b", "a"}, "of": len})
@@ -155,12 +160,15 @@ def spell(value: object) -> str:
         return str(value)
     if isinstance(value, _PLAIN):
         return repr(value)
-    # A dataclass that can be called is spelled by its fields, as they decide what it does.
+    # Dataclasses come before functions: one that can be called is spelled by its fields, which decide what it does.
     collection = _spell_collection(value)
     if collection is not None:
         return collection
     if isinstance(value, FunctionType) and not _can_be_imported(value):
         function_name = value.__qualname__.rpartition(".")[2]
+        outer_functions = _BEING_HASHED.get()
+        if any(value is function for function in outer_functions):
+            return f"<{function_name}>"  # it calls itself, or is called back by a function in its closure
         return f"<{function_name} {_hash_of(value)}>"
     if hasattr(value, "__qualname__"):
         return _spell_name(value)
@@ -205,10 +213,17 @@ def _can_be_imported(function: FunctionType) -> bool:
 
 def _hash_of(function: FunctionType) -> str:
     """Return a short hash of the code of a function, with the values of its closure and its defaults."""
-    values: list[object] = [cell.cell_contents for cell in function.__closure__ or ()]
+    values: list[object] = []
+    for cell in function.__closure__ or ():
+        with suppress(ValueError):  # a variable that is not assigned yet has an empty cell
+            values.append(cell.cell_contents)
     values += function.__defaults__ or ()
     values.append(function.__kwdefaults__ or {})
-    text = f"{_spell_code(function.__code__)} {spell(values)}"
+    token = _BEING_HASHED.set((*_BEING_HASHED.get(), function))
+    try:
+        text = f"{_spell_code(function.__code__)} {spell(values)}"
+    finally:
+        _BEING_HASHED.reset(token)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 

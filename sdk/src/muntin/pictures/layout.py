@@ -120,8 +120,8 @@ class Scale:
     def labelled(self, bars: Iterable[Bar]) -> Sequence[int]:
         """Return the ticks that have their number below them: the multiples of one distance.
 
-        Of the three closest distances at which numbers do not touch, it is the one whose multiples are most often the
-        start or end of a window or result.
+        Three distances are compared, the closest at which numbers do not touch. The chosen distance is the one whose
+        multiples are most often the start or end of a window or result.
         """
         # The steps ascend, so the first ones with room for their numbers are the closest distances.
         steps = _TIME_STEPS if self.axis is Axis.TIME else _STEPS
@@ -271,7 +271,7 @@ def _headings_with_bars(rows: Iterable[Bar | str]) -> list[tuple[str, list[Bar]]
             _, bars = headings[-1]
             bars.append(row)
         else:
-            headings.append((row.strip("-= "), []))
+            headings.append((row.strip("-= "), []))  # without the line beside a text such as "------- batch"
     return [(heading, bars) for heading, bars in headings if heading or bars]
 
 
@@ -293,8 +293,8 @@ def _lanes(bars: Sequence[Bar], top: float, scale: Scale) -> Iterator[Lane]:
 def _packed(bars: Sequence[Bar], scale: Scale) -> list[list[tuple[int, Bar]]]:
     """Distribute bars over lanes in which none overlaps another; return the bars of each lane, with their numbers.
 
-    A bar goes into the first lane in which it has room. An event goes into the last lane or into a new one below it:
-    read from left to right and from top to bottom, events stay in their order.
+    The bar of a window or a result goes into the first lane in which it has room. The bar of an event goes into the
+    last lane or into a new one below it: read from left to right and from top to bottom, events stay in their order.
     """
     lanes: list[list[tuple[int, Bar]]] = []
     lane_ends: list[float] = []  # the right edge of the last bar of each lane

@@ -49,7 +49,7 @@ class Picture:
 def _spell(row: Bar | str, axis: Axis) -> str:
     """Describe a row of a drawing in words."""
     if isinstance(row, str):
-        return row.strip("-= ")
+        return row.strip("-= ")  # without the line beside a text such as "------- batch"
     extent = extent_of(row, axis)
     text = f"{row.label} {extent}" if row.label else extent
     if row.note:

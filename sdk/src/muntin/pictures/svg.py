@@ -94,7 +94,7 @@ def _cut_away(canvas: Canvas, scale: Scale, bar: Bar, whole: Lifetime, middle: f
         whole: The whole lifetime.
         middle: The vertical middle of the lane.
     """
-    past = "past given" if bar.look is Look.RESULT else "past"
+    past = "past given" if bar.look is Look.RESULT else "past"  # classes of the style sheet
     if whole.start < bar.start:
         canvas.line((scale.at(whole.start) + 8, middle), (scale.at(bar.start), middle), past)
         canvas.dot(scale.at(whole.start) + 4, middle, 3.5, f"{past} start")
@@ -109,7 +109,7 @@ def _result(canvas: Canvas, scale: Scale, bar: Bar, middle: float) -> None:
     """Draw a result as a box, with its value in it, or beside it where the box is too narrow."""
     left = scale.at(bar.start)
     right = scale.end_of(bar)
-    if bar.whole is not None:
+    if bar.whole is not None:  # the box is a part of a longer lifetime
         _cut_away(canvas, scale, bar, bar.whole, middle)
     canvas.rect(left + 0.5, middle - 10, right - left - 1, 20, _look(bar, "box"), corner=3)
     if bar.note and fits(bar, scale):
@@ -213,7 +213,10 @@ def _background(canvas: Canvas, scale: Scale, block: Block) -> None:
 
 
 def _windows_of_first_label(block: Block) -> list[Bar]:
-    """Return the windows of a block that have the same label as the first one."""
+    """Return the windows of a block that have the label of its first window.
+
+    Windows with another label are another kind, and would overlap these behind the events.
+    """
     windows: list[Bar] = []
     for lane in block.lanes:
         for _, bar in lane.bars:

@@ -37,7 +37,7 @@ class Track:
     look: str = Look.EVENT
 
     def drawing(self) -> Drawing:
-        """Return a bar for each row."""
+        """Return a drawing with a bar for each row."""
         rows = _dicts_of(self.rows)
         # The axis is time if any start or end is a datetime.
         axis = Axis.TICKS
@@ -51,6 +51,7 @@ class Track:
         start = row[self.start]
         if isinstance(start, Mapping):
             return _parsed(start["start"]), _parsed(start["end"])
+        # Rows that have only a start give it as their end, too: `_bar` makes that one tick long.
         return _parsed(start), _parsed(row[self.end or self.start])
 
     def _bar(self, row: Mapping[str, Any]) -> Bar:

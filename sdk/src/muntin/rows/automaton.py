@@ -50,10 +50,10 @@ class RowAutomaton(PartitionedRows):
     def _compute_before(
         self, state: Subwindows, partition: Hashable, values: Sequence[Any], time: int
     ) -> Iterator[Action] | None:
-        """Return the actions of a window that is computed before a row is inserted; None if it is not.
+        """Return the actions that compute a window before a row is inserted; None if the window is not computed then.
 
-        By default that is a window with a trigger by delta: its attribute has grown by more than the size since the
-        base, which is the attribute at the last trigger, or at the first row. The base is kept up to date here.
+        By default a window with a trigger by delta is computed if its attribute has grown by more than the size since
+        the base, which is the attribute at the last trigger, or at the first row. The base is kept up to date here.
 
         Args:
             state: The state of the key.
@@ -89,15 +89,16 @@ class RowAutomaton(PartitionedRows):
         number, time, row_values = row
         yield from self.advance(state, time)
 
-        # The first value is the partition, the last one the condition that admits a row, if there are such; the others
-        # are those that the policies read.
+        # If the windows have partitions, the first value is that of the partition. If they admit rows by a condition,
+        # the last value is that of the condition. All other values are read by policies.
         values = [None if value != value else value for value in row_values]  # noqa: PLR0124  # NaN is like null
         is_admitted = self.admits is None or bool(values.pop())
         partition = 0 if self.partitions is None else values.pop(0)
         eviction = self._eviction_policy
         trigger = self._trigger_policy
 
-        # A marker counts whether it is admitted or not, and never is a member.
+        # A marker, whose condition is the only value that policies read, counts whether it is admitted or not. It never
+        # is a member.
         if isinstance(trigger, MarkerPolicy) and values[0]:
             if not state.count:
                 yield Action(ActionKind.EMPTY)  # a marker without rows before it
@@ -141,11 +142,11 @@ class RowAutomaton(PartitionedRows):
             window.is_full = True
             yield Action(ActionKind.FULL, partition)
 
-        triggers = isinstance(trigger, ConditionPolicy) and bool(values[-1])
+        is_triggered = isinstance(trigger, ConditionPolicy) and bool(values[-1])
         if isinstance(trigger, CountPolicy):
             window.rows_since_computed = (window.rows_since_computed + 1) % trigger.size
-            triggers = not window.rows_since_computed
-        if triggers:
+            is_triggered = not window.rows_since_computed
+        if is_triggered:
             yield from self._compute(state, partition, time)
         yield from self._remove_partitions(state, time)
 
@@ -242,7 +243,7 @@ class RowAutomaton(PartitionedRows):
 
     @property
     def _removal_age(self) -> int | None:
-        """The age at which time alone removes a partition; None if nothing or only an insertion does."""
+        """The age at which time alone removes a partition; None if there is no such age, or only insertions remove."""
         if self.partitions is None or self.partitions.on_insertion:
             return None
         return self.partitions.age
@@ -255,7 +256,7 @@ class RowAutomaton(PartitionedRows):
         window = state.partitions.get(partition)
         if window is None:
             window = Subwindow(time)  # the empty window of a partition without rows
-        window.has_new_rows = False
+        window.has_new_rows = False  # also if the window is left out below: the next period begins without new rows
         if not window.size and not self.shows_empty:
             return
         if self._waits_until_full and not window.is_full:
@@ -274,6 +275,7 @@ class RowAutomaton(PartitionedRows):
         The window starts with its oldest row or, if time bounds it, its whole length before that time. It ends at that
         time or, if its newest row comes later, right after this row.
         """
+        # A tumbling window is bounded by the policy that ends it, a sliding one by the policy by which its rows leave.
         bound = self._trigger_policy if self.leaves_at_once else self._eviction_policy
         end = max(time, window.newest_time + 1) if window.size else time
         if isinstance(bound, ElapsedPolicy):
@@ -334,7 +336,7 @@ def _exceeds(state: Subwindows, limits: Partitions, time: int) -> bool:
         return True
     if limits.age is None or not state.partitions:
         return False
-    return state.least_recent + limits.age <= time
+    return state.least_recent + limits.age <= time  # the last insertion into the partition that is unused for longest
 
 
 def _pushed_out(policy: RowPolicy, window: Subwindow, values: Sequence[Any]) -> list[int]:

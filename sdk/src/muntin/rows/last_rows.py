@@ -120,7 +120,8 @@ class LastRows(RowAutomaton):
         None of them (free) if rows leave and windows are computed by time. Earlier rows (backward) if both go by
         number, or if windows by time wait until they are full. Otherwise all rows (forward).
         """
-        # If one policy evicts and another triggers, later rows decide in which windows a row is.
+        # Later rows decide in which windows a row is, if one policy evicts and another triggers, or if rows leave by
+        # their attributes. Where partitions are limited, later rows of other partitions may remove that of a row.
         mixes_policies = type(self.evicts) is not type(self.triggers)
         if self._is_limited or mixes_policies or isinstance(self.evicts, DeltaPolicy):
             return WindowContext.FORWARD

@@ -98,14 +98,14 @@ class RowBatches(_TumblingRows):
     def context(self) -> WindowContext:
         """Free if time alone cuts batches; backward if earlier rows do; forward if partitions may be removed."""
         if self._is_limited:
-            return WindowContext.FORWARD  # later rows of other partitions may remove that of a row
+            return WindowContext.FORWARD  # later rows of other partitions may remove a row's partition
         if isinstance(self.evicts, ElapsedPolicy):
             return WindowContext.FREE
         return WindowContext.BACKWARD
 
     @property
     def least_events(self) -> int:
-        """The number of rows of a full batch if only that flushes it; 1 otherwise."""
+        """The number of rows of a full batch if nothing else flushes a batch; 1 otherwise."""
         if isinstance(self.evicts, CountPolicy) and self.within is None:
             return self.evicts.size
         return 1

@@ -236,5 +236,6 @@ class Subwindows:
                 members = {window.oldest_number: Member(window.oldest_time)}
             expiring += [Expiring(member.time, number, partition) for number, member in members.items()]
         if is_timed:
+            # Rows expire in the order in which they came, whatever their partition is.
             state.expiring.extend(sorted(expiring, key=lambda row: row.number))
         return state

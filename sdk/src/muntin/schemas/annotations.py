@@ -232,7 +232,8 @@ def _hints(cls: type) -> dict[str, object]:
     """
     try:
         return get_type_hints(cls, include_extras=True)
-    except (NameError, TypeError, AttributeError) as error:  # `np.float46` raises an AttributeError
+    # `np.float46` raises an AttributeError, and the text `list[int` a SyntaxError.
+    except (NameError, TypeError, AttributeError, SyntaxError) as error:
         raise ModuleDefinitionError(
             f"the annotations of {cls.__qualname__} cannot be read: {error}\n"
             "  expected: names that are defined at the top of the module of the class"

@@ -141,7 +141,7 @@ class Component:
     @classmethod
     def bit_and(cls, dtype: str = "int64", shape: tuple[int, ...] = ()) -> Component:
         """Make the component of the bits that all values have; of booleans, it is true if all are."""
-        all_bits: object = -1
+        all_bits: object = -1  # of a signed integer
         if dtype == "bool":
             all_bits = True
         elif dtype.startswith("uint"):
@@ -279,7 +279,7 @@ def _check_type(merge: Merge, dtype: str) -> None:
             "  expected: int8 to int64, uint8 to uint64, float16 to float64, bool, object,\n"
             "    or datetime64 or timedelta64 with a unit, such as datetime64[us]"
         )
-    mergeable_kinds = _MERGEABLE.get(merge, (kind,))
+    mergeable_kinds = _MERGEABLE.get(merge, (kind,))  # a way of merging that is not listed accepts every kind
     if kind not in mergeable_kinds:
         raise ModuleDefinitionError(
             f"{merge.name} does not merge values of type {dtype}\n"

@@ -212,6 +212,7 @@ class OneOf(_DataType):
     def input_of(self, payload: object) -> Field | None:
         """Return the input to which a payload belongs by its class; None if there is none."""
         for part in self.inputs:
+            # An input is a record, whose values are made by its class: `Struct.make` is that class.
             if type(payload) is getattr(part.type, "make", None):
                 return part
         return None

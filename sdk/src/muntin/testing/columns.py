@@ -53,7 +53,8 @@ def windows(
     slices = _slices([len(group) for group in groups])
     components: dict[str, Any] = {}
     for name, component in form.components().items():
-        components[name] = _merged(component, lifted.get(name), slices)  # a count is not lifted
+        # `lift` returns nothing for a count: `get` gives None for it.
+        components[name] = _merged(component, lifted.get(name), slices)
     return components
 
 

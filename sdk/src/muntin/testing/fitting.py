@@ -161,13 +161,16 @@ def _parts(kind: Any, value: Any, path: str) -> list[tuple[Field, Any, str]]:
 
 
 def _difference(struct: Struct, value: object) -> str:
-    """Name the fields that a value lacks or has in excess; empty if it has those of the struct."""
+    """Name the fields that a value lacks, and then those that it has in excess; empty if it lacks none.
+
+    A tuple has to have as many values as there are fields.
+    """
     declared = [field.name for field in struct.fields]
+    # The fields of a tuple go by position. A named tuple that is too short says by its names which it lacks.
     if isinstance(value, tuple):
-        # The fields of a tuple go by position; a named tuple of another length still says by its names which are wrong.
         if len(value) == len(declared):
             return ""
-        if not hasattr(value, "_fields"):
+        if len(value) > len(declared) or not hasattr(value, "_fields"):
             return f"of {len(value)} instead of {len(declared)} values"
     # An object with attributes has no list of names: each declared name is looked up.
     names = list(value) if isinstance(value, Mapping) else getattr(value, "_fields", None)

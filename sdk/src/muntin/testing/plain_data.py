@@ -95,7 +95,7 @@ def _hints(record: type) -> dict[str, object]:
     """Return the annotations of a record; none where they cannot be read."""
     try:
         return get_type_hints(record)
-    except (NameError, TypeError, AttributeError):  # another law, of the definition, reports it in better words
+    except (NameError, TypeError, AttributeError, SyntaxError):  # the law of the definition reports it in better words
         return {}
 
 
@@ -112,7 +112,15 @@ def _fields(record: Any) -> dict[str, object]:
 
 
 def _record(value: Any, parts: dict[str, object]) -> object:
-    """Make a record of its fields; fields that its constructor does not take are set afterwards."""
+    """Make a record anew from its fields; fields that its constructor does not take are set afterwards.
+
+    Args:
+        value: The record.
+        parts: The values of its fields as they come back from a checkpoint, by name.
+
+    Raises:
+        TypeError: The class refuses the values of the fields.
+    """
     cls: Any = type(value)
     set_afterwards: set[str] = set()
     if dataclasses.is_dataclass(cls):

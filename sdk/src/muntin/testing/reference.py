@@ -294,7 +294,9 @@ def windows_with_members(
 def _evaluate_row_operator(
     query: WindowedQuery, events: Sequence[Event[object]], complete_to: int, horizon: int
 ) -> list[OutputEvent]:
-    """Return the rows of a module that follows rows, but those of `on_evict`, with lifetimes of the timestamp policy.
+    """Return the rows of a module that follows rows, without those of `on_evict`.
+
+    The rows have the lifetimes that the timestamp policy gives them.
 
     The arguments are those of `evaluate`.
     """
@@ -311,7 +313,9 @@ def _evaluate_row_operator(
 def _rows_of_handlers(
     query: WindowedQuery, events: Sequence[Event[object]], complete_to: int, horizon: int
 ) -> list[HandlerRow]:
-    """Return both outputs of the module that follows the rows of a key, checked against the declared types.
+    """Return the rows of a module that follows the rows of a key, also those of `on_evict`, its second output.
+
+    Each row is checked against the declared type of its output.
 
     The arguments are those of `evaluate`.
     """

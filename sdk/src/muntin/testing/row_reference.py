@@ -49,7 +49,7 @@ class RowOperatorRun:
 
         Args:
             time: The time of the row.
-            values: The values that the windows read of it.
+            values: The values that the windows read of the row.
             payload: The input of the module.
             is_accepted: False if the input holds a null that the module does not read: no handler gets such a row.
         """
@@ -108,7 +108,8 @@ class RowOperatorRun:
     def _handle(self, action: Action, time: int, row: MemberRow[Any] | None) -> list[HandlerRow]:
         """Call the handler of an action, and return its rows.
 
-        Members that leave are removed from the view before `on_evict` is called.
+        Members that leave are removed from the view before `on_evict` is called. All members of a window leave when it
+        is flushed or its partition removed.
 
         Args:
             action: The action: its kind, its partition, the numbers of the rows that leave, and the window's extent.
@@ -127,7 +128,7 @@ class RowOperatorRun:
         if kind is ActionKind.TRIGGER:
             return self._rows(time, module.on_trigger(self.state, view), extent)
         if kind is ActionKind.FULL:
-            # A module without a handler cannot notice a second call of it: see `_begin`.
+            # A module that does not define `on_full` cannot notice that it is called a second time: see `_begin`.
             self._was_full = type(module).on_full is not RowOperator.on_full
             return self._rows(time, module.on_full(self.state, view))
         if kind is ActionKind.EMPTY:
@@ -136,7 +137,7 @@ class RowOperatorRun:
             return self._evict(row_numbers, partition, time)
         if kind is ActionKind.FLUSH:
             output = self._rows(time, module.on_flush(self.state, view), extent)
-        else:
+        else:  # `ActionKind.REMOVE`
             output = self._rows(time, module.on_remove(self.state, view))
         return output + self._evict([*members], partition, time)
 
@@ -177,10 +178,10 @@ class _MembersOfWindows(RowOperator[Any, None, list[Any], None]):
 def row_windows(
     windows: RowWindows, events: Iterable[Event[Any]], complete_to: int, horizon: int
 ) -> list[tuple[Window, list[Event[Any]]]]:
-    """Return the windows that are computed of rows before a tick, each with its members in order.
+    """Return the windows that are computed if only the rows before a tick come, each with its members in order.
 
-    Rows of one time keep their order. What windows read of a row by a name is a field of its payload if that is a
-    mapping, and else an attribute of it.
+    Rows of one time keep their order. A name that the windows read is a field of the row's payload if the payload is a
+    mapping, and an attribute of the payload otherwise.
 
     Args:
         windows: The windows.
@@ -202,7 +203,7 @@ def operator_rows(
     complete_to: int,
     horizon: int,
 ) -> list[HandlerRow]:
-    """Return both outputs of a module that follows rows, for the rows before a tick.
+    """Return the rows that a module which follows rows returns for the rows before a tick, also those of `on_evict`.
 
     Args:
         windows: The windows.

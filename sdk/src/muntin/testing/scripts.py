@@ -101,10 +101,11 @@ class Script:
         return self.add(retraction(id, event), key=key)
 
     def add(self, change: Insertion[Any] | Revision[Any], *, key: Hashable = None) -> Script:
-        """Add a change as it is; it may come before those that it applies to.
+        """Add a change as it is; a revision may come before the change that makes the event which it revises.
 
         Raises:
-            StreamError: Its time is not a tick; or the step is illegal, and the script does not allow illegal steps.
+            StreamError: The start of the event is not a tick; or the change is illegal, and the script does not allow
+                illegal steps.
         """
         start = change.event.start
         if not isinstance(start, int):
@@ -144,7 +145,8 @@ class Script:
     def with_progress(self, policy: ProgressPolicy) -> Script:
         """Replace the watermark of all keys by the one that a policy derives after each micro-batch.
 
-        The stream is one source and brings no clock. The end of the stream and punctuation of keys stay as they are.
+        To the policy, the whole stream is one source, whose rows come without a reading of the clock. The end of the
+        stream and punctuation of keys stay as they are.
 
         Raises:
             StreamError: A change is late by the policy; with `allow_illegal` it is one of the illegal steps.

@@ -103,7 +103,7 @@ class StreamHistory:
         events: list[Event[Any]] = []
         for (key_of_event, id_of_event, _), trail in self._trails.items():
             event = _state_after(trail)
-            # Tuples find an object equal to itself, also NaN, of which `same_id` leaves one object.
+            # Compared in tuples, as these find NaN equal to itself, of which `same_id` leaves one object.
             if event is not None and (key_of_event, id_of_event) == (same_id(key), same_id(id)):
                 events.append(event)
         return events
@@ -112,7 +112,7 @@ class StreamHistory:
         """Return the keys that have a live event of an id."""
         keys: dict[Hashable, None] = {}
         for (key, id_of_event, _), trail in self._trails.items():
-            # Tuples find an object equal to itself, as in `events`.
+            # Compared in tuples, as these find NaN equal to itself, of which `same_id` leaves one object.
             if (id_of_event,) == (same_id(id),) and _state_after(trail) is not None:
                 keys[key] = None
         return list(keys)
@@ -145,8 +145,8 @@ class StreamHistory:
         # Nothing comes any more at the end of the stream, nor for an event that ended before the watermark.
         if watermark == INFINITY or _end(start, event) < watermark:
             late = waiting
-        # The missing change would be late. So are the waiting changes below the watermark; another change may yet
-        # complete the others.
+        # The missing change would be late. With it, the waiting changes below the watermark are rejected. The others
+        # wait on: a change that is not late may yet complete them.
         elif _has_gap(waiting, watermark):
             late = [step for step in waiting if step.change.sync_time < watermark]
         still_waiting = [step for step in waiting if step not in late]

@@ -76,7 +76,7 @@ class StreamOperatorRun:
             The rows that the calls of the module return.
         """
         output = self.advance(time)
-        self._wake_ups_left += 1
+        self._wake_ups_left += 1  # each call for an event allows one wake-up more
         if is_end:
             assert isinstance(self._module, IntervalOperator), "other operators are not told of ends"
             rows = self._module.on_end(self.state, payload, time)
@@ -109,10 +109,10 @@ class StreamOperatorRun:
     def close(self, horizon: int, most_wake_ups: int | None = None) -> list[Emitted]:
         """End the stream: time passes up to the horizon, and then all wake-ups come that the key still waits for.
 
-        A periodic module gets one of these, as it would ask for another each time.
+        A periodic module gets only the first of these wake-ups.
 
         Args:
-            horizon: The last time of the input.
+            horizon: The tick at which the stream ends.
             most_wake_ups: The number of wake-ups after the horizon at which to stop without an error; None to fail
                 where a query would.
 
@@ -151,6 +151,7 @@ class StreamOperatorRun:
         self._wake_ups_left -= 1
         self._latest_wake_up = time
         self._served_request = self._request
+        # A new request for a time that has passed may be served at this very tick: no event has come at it yet.
         return self._after_call(time, self._module.on_time(self.state, time), first_wake_up=time)
 
     def _after_call(self, time: int, rows: Iterable[Any] | None, first_wake_up: int) -> list[Emitted]:
@@ -159,7 +160,7 @@ class StreamOperatorRun:
         Args:
             time: The time of the call.
             rows: The rows that it returned.
-            first_wake_up: The time of the next wake-up if the module requests a time that has passed.
+            first_wake_up: The first tick that may still have a wake-up: that of a request for a time that has passed.
         """
         # The rows are copied: the module may change a row later that it returned. A generator runs now.
         output = [_emitted(time, row) for row in map(deepcopy, rows or ())]
@@ -180,10 +181,10 @@ class StreamOperatorRun:
         elif not is_served:
             self.wake_up = first_wake_up  # the requested time has passed without a wake-up
         else:
-            # The module has been woken for this request already: another wake-up for it would never end.
+            # The module has been woken for this request already: if it were woken again, that might never end.
             self.wake_up = None
             if self.repeated_request is None:
-                self.repeated_request = request
+                self.repeated_request = request  # the first one, which a law reports
         return output
 
     def _start_anew(self, state: Any) -> None:

@@ -193,7 +193,7 @@ class Each(SeveralTriggers):
                 if state is FINISHED:
                     part_states.append(FINISHED)
                     continue
-                # A window that has not come to this part yet has no state for it.
+                # A window that has not come to this part yet, with a lower current index, has no state for it.
                 current_index, current_state = state
                 if current_index > index:
                     part_states.append(FINISHED)
@@ -228,9 +228,9 @@ class Repeat(ComposedTrigger):
     def step(self, state: object, window: Window, view: TriggerView) -> tuple[object, Decision]:
         """Step the repeated trigger, and start it anew if it is finished."""
         state, decision = self.repeated.step(state, window, view)
-        # Its last firing was one of many: FIRE_LAST of the part is FIRE of the whole.
         if decision.is_finished:
             state = self.repeated.create_state(window)
+        # The last firing of the repeated trigger is one of many: its FIRE_LAST is a FIRE of the whole.
         return state, Decision.FIRE if decision.fires else Decision.WAIT
 
     def merge(self, states: Sequence[Any], window: Window) -> Any:
@@ -305,7 +305,7 @@ class Until(ComposedTrigger):
             if not starts_anew:  # a trigger that starts anew has no state yet
                 trigger_states.append(trigger_state)
 
-        # The end can fire in the new window only if it could in one of those that are replaced.
+        # The end can fire in the new window only if it can still fire, or has fired, in one of the replaced windows.
         merged_end_can_fire = bool(end_states)
         merged_end = self.end.merge(end_states, window) if merged_end_can_fire else None
         if merged_end is FINISHED:

@@ -33,7 +33,7 @@ def to_dict(part: object) -> dict[str, Any]:
             f"{cls.__qualname__} cannot be stored with a query\n"
             "  expected: a frozen dataclass with a class attribute name, so that a checkpoint knows it again"
         )
-    parameters = {field.name: _plain(part, field.name) for field in fields(cls)}
+    parameters = {field.name: _plain(part, field.name, getattr(part, field.name)) for field in fields(cls)}
     kind = "trigger" if isinstance(part, Trigger) else "refinement"
     return {kind: part.name, "version": part.version, **parameters}
 
@@ -43,25 +43,25 @@ def _is_frozen(cls: Any) -> bool:
     return is_dataclass(cls) and bool(getattr(cls, "__dataclass_params__").frozen)  # noqa: B009  # untyped
 
 
-def _plain(owner: Trigger | ResultRefinement, name: str) -> Any:
-    """Return the value of a field of a trigger or a refinement as plain data.
+def _plain(owner: Trigger | ResultRefinement, name: str, value: object) -> Any:
+    """Return the value of a field of a trigger or a refinement, or a part of it, as plain data.
 
     Args:
-        owner: The trigger or the refinement.
-        name: The name of the field.
+        owner: The trigger or the refinement, for messages.
+        name: The name of the field, for messages.
+        value: The value of the field, or a part of a value that is a list.
 
     Raises:
         PolicyError: A checkpoint cannot hold the value.
     """
-    value = getattr(owner, name)
     if isinstance(value, Trigger):
         return to_dict(value)
     if isinstance(value, list | tuple):
         # JSON has no tuples: a tuple is described as a list, as it would come back from a checkpoint.
-        return [to_dict(part) if isinstance(part, Trigger) else part for part in value]
+        return [_plain(owner, name, part) for part in value]
     if not isinstance(value, bool | int | float | str | None):
         raise PolicyError(
-            f"the {name} of {type(owner).__qualname__} is {value!r}, which a checkpoint cannot hold\n"
+            f"the {name} of {type(owner).__qualname__} is {getattr(owner, name)!r}, which a checkpoint cannot hold\n"
             "  expected: a number, text, a trigger, or a list of these"
         )
     if isinstance(value, int) and not isinstance(value, bool):

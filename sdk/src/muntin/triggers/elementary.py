@@ -133,10 +133,10 @@ class Timer(Trigger):
         return min(readings or states_with_members, default=None)
 
     def next_clock(self, state: int | None, window: Window) -> int:
-        """Return the reading at which the timer fires or, if it waits for one to be set by, the least reading."""
+        """Return the reading at which the timer fires; the least reading if the timer still waits for the first one."""
         if state is None:
-            return INFINITY
-        # Any reading at all sets a timer that waits for one.
+            return INFINITY  # no member has come, so there is nothing to wait for
+        # Any reading at all sets a timer that waits for its first one.
         return EARLIEST + 1 if state == _UNKNOWN else state
 
 
@@ -157,7 +157,7 @@ def after(delay: Duration) -> Trigger:
 
 
 def every(period: Duration) -> Trigger:
-    """Return a trigger that fires at each full period of the clock, for each window that got members since.
+    """Return a trigger that fires at each full period of the clock, for each window with members since it last fired.
 
     With `"1 minute"` all windows fire together, on the minute. The result with members that came at a reading of
     12:00:10 is emitted by the first micro-batch whose reading is 12:01 or later.

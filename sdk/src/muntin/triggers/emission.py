@@ -65,17 +65,18 @@ class EarlyEmission:
             PolicyError: A window may cease to exist, or a member may change, and the result that was emitted would not
                 be retracted; or windows may take the place of others, and the trigger does not merge its states.
         """
+        windows = written_window or WrittenWindows(window)
         if self.refinement is not Refinement.RETRACT and window.waits_for_events:
             raise PolicyError(
                 "{windows} is cut by events, so a window whose result was emitted early may cease to exist\n"
                 "  {argument} would never retract it; use {retract}",
-                windows=written_window or WrittenWindows(window),
+                windows=windows,
                 argument="refinement",
                 value=str(self.refinement),
                 retract=Argument("refinement", "retract"),
             )
         if window.waits_for_events:
-            self.check_merging(ErrorMessage("{windows} is cut by events", windows=WrittenWindows(window)))
+            self.check_merging(ErrorMessage("{windows} is cut by events", windows=windows))
         if self.refinement is Refinement.DISCARD and is_revised:
             raise PolicyError(
                 "events that have ids, and samples, may change after their results were emitted\n"

@@ -67,7 +67,7 @@ class CalendarWindows(WindowKind):
         if self.unit not in _LEAST_DAYS:
             raise WindowError(f"a calendar window counts days or months, got {self.unit!r}")
         if self.size <= 0 or self.hop <= 0:
-            if self.size == self.hop:
+            if self.size == self.hop:  # most likely the query has no hop, which then is the size
                 raise WindowError(f"a calendar window needs a size above zero, got {self.size} {self.unit}s")
             raise WindowError(
                 "a calendar window needs a size and a hop above zero, got "
@@ -90,8 +90,8 @@ class CalendarWindows(WindowKind):
         reached_end = end if end == INFINITY else end + self.reach
         has_gaps = self.hop > self.size  # only then is there time between windows
         if has_gaps and start < reached_end:
-            next_window = next(self._ending_after(start))
-            if next_window.start >= reached_end:
+            next_window = next(self._ending_after(start), None)  # None at either end of the axis
+            if next_window is not None and next_window.start >= reached_end:
                 return start, start
         return start, reached_end
 
@@ -154,9 +154,9 @@ class CalendarWindows(WindowKind):
         """Refuse a size, a hop or a reach that is too long for the axis."""
         # By name, as `super()` does not work in a dataclass with slots.
         WindowKind.check_lengths(self, longest, written)
-        longest_unit = 1 if self.unit == "day" else 31  # in days
-        days = max(self.size, self.hop) * longest_unit
-        if days * DAY * self.second > longest:
+        days_in_longest_unit = 1 if self.unit == "day" else 31
+        days = max(self.size, self.hop) * days_in_longest_unit
+        if days * DAY * self.second > longest:  # `second` is the number of ticks in one
             raise WindowError(
                 "{windows} is too long for a window; expected at most {longest} ticks",
                 windows=written or WrittenWindows(self),
@@ -198,12 +198,13 @@ class CalendarWindows(WindowKind):
         if tick in (EARLIEST, INFINITY):
             return
         grid = _period_grid(self)
-        # The window with the number n ends where the period `offset + n * hop + size` begins. It ends after the tick
-        # only if that period comes after the period of the tick, of whose number `number_before` gives a lower bound.
-        # So the first window that ends after the tick has this quotient, rounded up, as its number, or a greater one.
-        tick_period = grid.periods.number_before(tick)
-        first_window = -(-(tick_period + 1 - grid.offset - self.size) // self.hop)
-        for page in count(first_window // _PAGE):
+        # The window with the number n ends where the period `offset + n * hop + size` begins. It can end after the tick
+        # only if that period comes after the period of the tick.
+        least_tick_period = grid.periods.number_before(tick)
+        least_end_period = least_tick_period + 1
+        # The least n whose window ends with that period or a later one: divided and rounded up, as `-(-a // b)` is.
+        least_number = -(-(least_end_period - grid.offset - self.size) // self.hop)
+        for page in count(least_number // _PAGE):
             ends, windows = _page(self, page)
             # The first pages may begin with windows that have ended.
             yield from windows[bisect_right(ends, tick) :]
@@ -221,6 +222,7 @@ def _period_grid(kind: CalendarWindows) -> _CalendarGrid:
     """Return calendar windows as a grid whose periods are days or months, without regard to their reach."""
     start = start_of(kind.start)
     if kind.unit == "day":
+        # `date`, the day on which a month begins, means nothing for days.
         periods = CalendarPeriods("day", kind.zone, date=1, clock=start.second, second=kind.second)
         offset = day_of(start.year, start.month, start.day)
     else:

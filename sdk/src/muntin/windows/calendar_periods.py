@@ -107,7 +107,8 @@ def _days_near_jumps(zone: str) -> tuple[int, ...]:
     offsets = [(day, shown_at(clock, day * DAY) - day * DAY) for day in _COMPARED_DAYS]
     days: list[int] = []
     for (day, offset), (later_day, later_offset) in pairwise(offsets):
-        # Summer time moves a clock by an hour or two; only a jump over the date line moves it by most of a day.
+        # Days are skipped where a clock moves forward. Summer time moves it by an hour or two; only a jump over the
+        # date line moves it by most of a day.
         if later_offset - offset > DAY * 3 // 4:
             # Two days more on each side, as the days of the windows may begin at another time than midnight.
             days += range(day - 2, later_day + 2)

@@ -68,9 +68,9 @@ class CountWindows(WindowKind):
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the windows that share a tick with `[start, end)`."""
         times = stretches.starts
-        successors = self.count - 1
-        # A window lasts from its opening time over `successors` later times, so the first one to share a tick may have
-        # opened that many times before `start`.
+        successors = self.count - 1  # the number of times in a window after the one that opens it
+        # So the first window that shares a tick with `[start, end)` may have been opened by a time that lies as many
+        # places before the first time at `start` or later.
         first_index = max(self._frontier_index(stretches), bisect_left(times, start) - successors)
         for index in range(self._next_opening(stretches, first_index), len(times) - successors, self.every):
             if times[index] >= end:

@@ -289,7 +289,8 @@ def landmark(step: Duration, since: datetime | str | int = 0) -> LandmarkWindows
             a tick. By default tick 0 (the epoch where the axis is time).
 
     Raises:
-        WindowError: The step is not positive, or the landmark is not a time.
+        WindowError: The step is not positive, or the landmark is a text that is not a time.
+        DurationError: The step cannot be read, or the landmark is neither text, a datetime nor a number.
 
     Example:
         >>> print(landmark(10)), landmark("1 hour", since="1970-01-01 00:00:01").since

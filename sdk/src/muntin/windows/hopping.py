@@ -35,7 +35,7 @@ class HoppingWindows(Grid, WindowKind):
     def __post_init__(self) -> None:
         """Refuse a size or a hop that is not above zero, and a reach below zero."""
         if self.size <= 0 or self.hop <= 0:
-            if self.size == self.hop:
+            if self.size == self.hop:  # most likely written as `tumbling`, which has no hop
                 raise WindowError(f"a tumbling window needs a size above zero, got {spell_as_written(self.size)}")
             lengths = f"the size {spell_as_written(self.size)} and the hop {spell_as_written(self.hop)}"
             raise WindowError(f"a hopping window needs a size and a hop above zero, got {lengths}")

@@ -132,9 +132,10 @@ class WindowKind(WindowSpecification):
     def extent_start(self, start: int) -> int:
         """Return the start of the extent of a window that `cut` yields with a start; by default that start.
 
-        `cut` has to yield windows with ascending starts. A kind whose windows share a start yields the last part of
-        each, in which no other window ends, and prolongs memberships accordingly. This method then returns the start
-        that modules see and results report.
+        `cut` has to yield windows with ascending starts. So a kind whose windows share a start, such as `cumulate`,
+        yields only the last part of each window, from the end of the window before it. Its `membership` lasts on, so
+        that an event is a member of all parts that follow. This method then returns the start that modules see and
+        results report.
 
         Args:
             start: The start of a window of `cut`, or a tick between two of them.
@@ -147,13 +148,15 @@ class WindowKind(WindowSpecification):
         return window if start == window.start else Window(start, window.end)
 
     def affected_stretch(self, start: int, end: int) -> tuple[int, int]:
-        """Return the range in which windows may come or go when a stretch comes, goes, or changes; by default its own.
+        """Return the range in which windows may come or go when a stretch comes, goes, or changes.
+
+        By default that is the stretch itself, from its start to its end.
 
         Args:
-            start: The start of the stretch. If an event changes, the lesser start of its old and new stretch; or, if
-                both start together and last as long as the event or longer, the lesser end of the old and new event,
-                as nothing changes before it.
-            end: The end of the stretch. If an event changes, the greater end of its old and new stretch.
+            start: The start of the stretch. If an event changes, the earlier start of its old and its new stretch.
+                Where both stretches start together, and each lasts as long as its event or longer, only ends differ:
+                then the earlier end of the old and the new event, before which nothing changes.
+            end: The end of the stretch. If an event changes, the later end of its old and its new stretch.
         """
         return start, end
 
@@ -227,6 +230,6 @@ def next_frontier(kind: WindowKind, stretches: Stretches, limit: int) -> int:
         starts.append(first_open.start)
     if kind.waits_for_events:
         starts.append(limit)  # a later event alone opens windows at the limit or later
-        starts.append(kind.unborn(stretches))  # with present events it may open earlier ones
+        starts.append(kind.unborn(stretches))  # a later event together with present ones may open earlier windows
     # The frontier never goes back: events before it are forgotten.
     return max(stretches.frontier, min(starts, default=limit))

@@ -81,11 +81,12 @@ class ScheduledWindows(WindowKind):
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the windows of the timetable that share a tick with `[start, end)`."""
+        # No window is at either end of the axis, for which a clock has no time.
         if start < end and start not in (EARLIEST, INFINITY):
             for window in self._windows_from(start):
                 if window.start >= end:
                     return
-                # A subclass may begin with windows that have ended.
+                # The timetable of a subclass may begin with windows that have ended.
                 if window.end > start:
                     yield window
 

@@ -48,7 +48,7 @@ class SessionWindows(WindowKind):
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the sessions that share a tick with `[start, end)`: the connected parts that the stretches cover."""
         sessions = stretches.covered
-        # The last session that starts at `start` or before may last into the stretch.
+        # The last session that starts at `start` or before may last beyond `start`.
         first_index = max(0, bisect_right(sessions, (start, INFINITY)) - 1)
         for index in range(first_index, len(sessions)):
             session_start, session_end = sessions[index]

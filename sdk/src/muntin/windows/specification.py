@@ -353,6 +353,7 @@ def check_kind(cls: type[WindowSpecification]) -> None:
     """
     # A subclass inherits the name and version of its parent: a checkpoint would take one kind for the other.
     for attribute in ("name", "version"):
+        # An attribute that no class has is refused below: here the class itself counts as its owner.
         owner = next((base for base in cls.__mro__ if attribute in vars(base)), cls)
         if owner is not cls:
             raise ModuleDefinitionError(
@@ -383,8 +384,8 @@ def check_kind(cls: type[WindowSpecification]) -> None:
 
 
 def _has_attributes_that_are_no_fields(cls: type) -> bool:
-    """True if a class that is not decorated itself declares attributes: only its parent's are fields of a dataclass."""
+    """True if a class without the decorator `@dataclass` declares attributes: it has only the fields of its parent."""
     if "__dataclass_params__" in vars(cls):
         return False
-    # Annotations may be text. Those of the class alone: inherited ones are fields of the parent.
+    # These are the annotations of the class alone, without those of its parents. An annotation may be text.
     return any("ClassVar" not in str(annotation) for annotation in get_annotations(cls).values())

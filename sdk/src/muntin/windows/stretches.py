@@ -35,6 +35,7 @@ class Stretches:
         self.all: Sequence[tuple[int, int]] = sorted(set(stretches))
         self.frontier = frontier
         self.carried = carried
+        # Each of these is computed by its property, on first use.
         self._starts: Sequence[int] | None = None
         self._edges: Sequence[int] | None = None
         self._covered: Sequence[tuple[int, int]] | None = None

@@ -48,7 +48,7 @@ class TrailingWindows(WindowKind):
         return start, end if end == INFINITY else end - 1 + self.length
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
-        """Yield the tick of each start in `[start, end)` that has a window."""
+        """Yield the last tick of each window that ends at a start in `[start, end)`; `extent_start` has its start."""
         starts = stretches.starts
         kept_since, forgotten_starts = _carried(stretches)
         first_kept = bisect_left(starts, kept_since)

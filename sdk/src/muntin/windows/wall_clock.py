@@ -56,7 +56,10 @@ def zone_named(name: str) -> tzinfo:
 
 
 def shown_at(zone: tzinfo, instant: int) -> int:
-    """Return the reading of a zone's clock at an instant."""
+    """Return the reading of a zone's clock at an instant, both in seconds since 1970-01-01 00:00.
+
+    The instant is counted in UTC, the reading by the clock itself.
+    """
     # The same moment in a year that datetimes cover; the calendar repeats, and so do the rules of a zone.
     covered_instant = instant + _shift(instant)
     offset = (_EPOCH + timedelta(seconds=covered_instant)).astimezone(zone).utcoffset()
@@ -65,9 +68,17 @@ def shown_at(zone: tzinfo, instant: int) -> int:
 
 
 def first_shown(zone: tzinfo, shown: int) -> int:
-    """Return the first instant at which the clock of a zone shows a time, or a later one because it skips that time.
+    """Return the first instant at which the clock of a zone shows a time.
 
-    A time that is shown twice, since the clock is set back over it, counts where it is shown first.
+    If the clock is set forward over the time, that is the instant at which it shows a later time instead. If the clock
+    is set back over the time, and so shows it twice, that is the first of the two instants.
+
+    Args:
+        zone: The time zone.
+        shown: The time, in seconds since 1970-01-01 00:00 by the same clock.
+
+    Returns:
+        The instant, in seconds since the epoch.
 
     Example:
         >>> berlin = ZoneInfo("Europe/Berlin")
@@ -81,8 +92,8 @@ def first_shown(zone: tzinfo, shown: int) -> int:
     if offset_before >= offset_after:
         # The clock shows the time once, or twice as it is set back: the earlier offset gives the first instant.
         return shown - offset_before
-    # The clock is set forward over the time. The instant lies between the two that the offsets make of the time, and
-    # in between the clock never goes back: search for the first instant at which it shows the time or a later one.
+    # The clock is set forward over the time. The instant lies between the two instants that the offsets make of the
+    # time. Between these the clock never goes back: search for the first one at which it shows the time or a later one.
     earliest = covered_time - offset_after
     latest = covered_time - offset_before
     seconds = range(latest - earliest)
@@ -129,9 +140,9 @@ def _shift(second: int) -> int:
 
 @lru_cache(maxsize=1024)
 def _offsets(zone: tzinfo, shown: int) -> tuple[int, int]:
-    """Return the offsets from UTC, in seconds, before and after a change of the clock over a time that it shows.
+    """Return the offsets from UTC, in seconds, before and after the change of the clock that skips or repeats a time.
 
-    If the clock does not change there, both are the same.
+    If the clock shows the time once, both offsets are the same.
     """
     # For a time that the clock skips or shows twice, `fold` picks the offset before or after the change.
     time = (_EPOCH + timedelta(seconds=shown)).replace(tzinfo=zone)

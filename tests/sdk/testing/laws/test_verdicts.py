@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import strategies as st
 
@@ -396,3 +397,13 @@ def test_a_function_of_a_list_breaks_the_law_of_order_unless_it_says_that_it_rea
 
     assert reports_of_broken_laws(text(reads_order=True), payloads=LETTERS) == {}
     assert reports_of_broken_laws(text(reads_order=False), payloads=LETTERS).keys() == {"order does not matter"}
+
+
+def last_and_sum(self: Any, payloads: Sequence[float]) -> float:
+    self.latest[0] = np.asarray(payloads)
+    return sum(payloads)
+
+
+def test_an_array_that_a_call_puts_into_a_container_is_taken_out_again() -> None:
+    module = module_class(Aggregate[float, float], latest=[0.0], compute_result=last_and_sum)()
+    assert {verdict.outcome for verdict in try_laws(module)} == {Outcome.KEPT}

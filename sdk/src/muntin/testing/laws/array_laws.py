@@ -297,7 +297,7 @@ class LiftingLaws(ArrayLaws):
     def test_lift_returns_each_component(self, trial: ModuleTrial) -> None:
         """Of n payloads lift returns n values of each component but the counts, of its shape and type, and no more."""
         subject = self.arrays(trial)
-        subject.lift(subject.payloads_read(trial.members()))
+        subject.lift(subject.payloads_read(trial.members()))  # it refuses arrays of another shape or type
 
     @law("compute each row from itself alone, and return empty arrays for no rows", does_not_apply=_LIFTS_NOTHING)
     def test_rows_are_independent(self, trial: ModuleTrial) -> None:

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muntin.errors import ModuleDefinitionError
+from muntin.testing.equality import equal
 from muntin.testing.laws.trial import CallError, Law, LawError, Reason, Trial, settings_of
 from muntin.testing.plain_data import restored
 
@@ -86,8 +87,8 @@ def _try(tried_law: Law, attempt: Callable[[Any], None]) -> None:
     Hypothesis may wrap that failure, or find it flaky: the report is the law's own.
     """
     __tracebackhide__ = True
-    # Hypothesis calls `example` again and again with smaller data; the last failure is the smallest. It draws by the
-    # source of `example`, so each law has other streams when that changes.
+    # Hypothesis calls `example` again and again with smaller data; the last failure is the smallest. Its random numbers
+    # depend on the source of `example`: when a line of that function changes, each law is tried on other streams.
     failures: list[LawError] = []
 
     def example(data: object) -> None:
@@ -153,7 +154,7 @@ class Conformance:
         if cls._subject_name in vars(cls):
             tested = vars(cls)[cls._subject_name]
             _check_subject(cls, tested)
-            cls._initial_variables = VariableSnapshot(tested)
+            cls._initial_variables = VariableSnapshot(tested)  # `as_at_first` goes back to it
             for name, test in _laws(cls).items():
                 # pytest would list a test that is skipped each time; None hides the inherited one.
                 if test.law.is_for_some and test.law.does_not_apply(tested) is not None:
@@ -169,7 +170,7 @@ class Conformance:
             data: The data from Hypothesis that the trial draws from; None for a law that needs none.
 
         Raises:
-            LawError: The law is broken, by what its method finds or by an exception of the writer's code.
+            LawError: The law is broken: its method finds a fault, or the writer's code raises an exception.
         """
         trial = cls._trial(law, cls, data)
         try:
@@ -180,7 +181,7 @@ class Conformance:
             raise broken from error.__cause__
 
     def first_fault(self, broken: LawError) -> LawError:
-        """Find the law whose breach explains that this one is broken; by default none, and this one is reported."""
+        """Return the report of the law whose breach explains a broken law; by default `broken`, the report given."""
         return broken
 
     @classmethod
@@ -332,7 +333,8 @@ class VariableSnapshot:
                 if vars(owner).get(name, _NOTHING) is not value:
                     setattr(owner, name, value)
         for container, content in self._contents:
-            if container == content:
+            # By `equal`, as `==` raises for an array that a call has put into the container.
+            if equal(container, content):
                 continue
             # The container stays the same object, as others may hold it.
             container.clear()

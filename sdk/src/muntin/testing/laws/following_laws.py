@@ -166,6 +166,7 @@ class RowOperatorTrial(FollowingTrial):
     def __init__(self, law: Law, laws: Any, data: object) -> None:
         """Prepare an attempt, and draw the windows; the arguments are those of `Trial`."""
         super().__init__(law, laws, data)
+        # A law without random data draws no rows, and so needs no windows.
         if law.is_random:
             self._windows = self.draw(st.sampled_from(laws.windows))
             self.stream.append(str(self._windows))
@@ -233,7 +234,7 @@ class StreamOperatorTrial(FollowingTrial):
             """Process the events and the end; this is called as the writer's code: an exception breaks the law."""
             for time, payload, is_end in events:
                 run.process(time, payload, is_end)
-            self.close(run, events[-1].time + self.wait)
+            self.close(run, events[-1].time + self.wait)  # `items`, which drew the events, has set `wait`
 
         self.call(self._raised, follow, remedy=ANY_PAYLOAD)
         return run

@@ -169,9 +169,10 @@ class PurityLaws(ModuleLaws):
     """Every module is a function of a set, or of a sequence if it reads the order."""
 
     def first_fault(self, broken: LawError) -> LawError:
-        """Return the report that equal members give different results; `broken` if the module keeps that law.
+        """Return the report that equal members give different results; `broken` if they give equal ones.
 
-        A module that keeps values between calls breaks both laws, and only the report of that law shows this fault.
+        A module that keeps values between calls breaks many laws. Only the report of `test_same_payloads_same_result`
+        shows that fault.
         """
         if broken.law in _COMPARE_RESULTS and not broken.method:
             try:
@@ -192,10 +193,10 @@ class PurityLaws(ModuleLaws):
         apply.
         """
         members = trial.members()
-        moved = trial.order(len(members))
+        order = trial.order(len(members))
         trial.expect_same(
             ("as listed below", trial.subject.result(members)),
-            (f"in the order {moved}", trial.subject.result([members[place] for place in moved])),
+            (f"in the order {order}", trial.subject.result([members[place] for place in order])),
         )
 
     @law("keep nothing between calls on self, the class or a global; draw no random numbers, read no clock")
@@ -276,12 +277,12 @@ class ClipLaws(ModuleLaws):
         """
         members = trial.members("member")
         lifetimes = [event.lifetime for event in trial.members("with times of")]
-        moved: list[Event[Any]] = []
+        with_other_times: list[Event[Any]] = []
         # The second draw may have fewer members than the first: its lifetimes come in turn.
         for event, lifetime in zip(members, cycle(lifetimes), strict=False):
-            moved.append(Event(lifetime.start, lifetime.end, event.payload))
+            with_other_times.append(Event(lifetime.start, lifetime.end, event.payload))
         trial.expect_same(
-            ("as drawn", trial.subject.result(members)), ("with other times", trial.subject.result(moved))
+            ("as drawn", trial.subject.result(members)), ("with other times", trial.subject.result(with_other_times))
         )
 
 
@@ -318,7 +319,7 @@ class LifetimeLaws(ModuleLaws):
             changed_members = [Event(first.start, new_end, first.payload), *members[1:]]
             sync_time = min(first.end, new_end)
 
-        # Up to its sync time, the output may not differ.
+        # Before the sync time of the change, the output may not differ.
         output = _until(sync_time, rows)
         changed_output = _until(sync_time, _events(trial, changed_members))
         fault = f"output before {sync_time}, the change's sync time: {output}\nwith the change: {changed_output}"
@@ -397,8 +398,8 @@ class SeveralInputsLaws(ModuleLaws):
     def test_inputs_interleave_in_any_way(self, trial: ModuleTrial) -> None:
         """The events of one input may come before those of another or among them, in one call or in several.
 
-        For a module with `combine`, also in a state for each input. A module that matches the events of one
-        call, or neighbours of the list, breaks it.
+        For a module with `combine`, each input may also have a state of its own. A module that matches the events of
+        one call, or neighbours of the list, breaks the law.
         """
         subject = trial.subject
         members = trial.members()
@@ -429,7 +430,7 @@ class SeveralInputsLaws(ModuleLaws):
         name = next(iter(by_input))  # the input of the first member
         removed = by_input.pop(name)
         remaining = list(chain.from_iterable(by_input.values()))
-        if remaining:
+        if remaining:  # a module is not asked for the result of no members
             state = subject.remove(subject.state_of(members), removed)
             trial.expect_same((f"{name} removed", subject.result_of(state)), ("never added", subject.result(remaining)))
 

@@ -113,16 +113,17 @@ class Subject:
         Raises:
             CallError: No checkpoint can hold the state.
         """
-        types = self.module._types()
+        # A state may hold results, such as the last one: so the records of results are known, too.
+        records = records_in(self.module.state_type()) | records_in(self.module._types()["result"])
         try:
-            return restored(state, records_in(self.module.state_type()) | records_in(types["result"]))
+            return restored(state, records)
         except TypeError as error:
             raise CallError(f"the state cannot be stored: {error}") from None
 
     def stored_if_it_can_be(self, state: object) -> object:
         """Return a state as it comes back from a checkpoint, or unchanged if no checkpoint can hold it.
 
-        A law of its own reports such a state.
+        The law that states survive being stored reports such a state.
         """
         try:
             return self.stored(state)
@@ -261,7 +262,7 @@ class ModuleTrial(Trial):
         return super().broken(facts, advice)
 
     def _in_order(self, members: list[Event[Any]]) -> list[Event[Any]]:
-        """Sort members, and move them after all earlier ones, if the module reads the order."""
+        """Sort members if the module reads the order, and let none start before a member that was drawn earlier."""
         if not self.tested.reads_order:
             return members
         ordered: list[Event[Any]] = []

@@ -122,12 +122,15 @@ class ProgressPolicyLaws(Conformance, of=ProgressPolicy, subject="policy", trial
         policy: Any = trial.tested
         try:
             pickled = pickle.loads(pickle.dumps(policy))
-            copies = [replace(policy), replace(policy.with_key_punctuation(), by_key=policy.by_key), pickled]
+            # `with_key_punctuation` copies the policy and sets `by_key`. With `by_key` set back the copy is equal.
+            with_by_key_set_back = replace(policy.with_key_punctuation(), by_key=policy.by_key)
+            copies = [replace(policy), with_by_key_set_back, pickled]
         except Exception as error:
             raise trial.broken(f"it cannot be copied: {type(error).__name__}: {error}") from error
         trial.expect(all(copy == policy for copy in copies), f"a copy is another policy: {copies[0]!r}")
         description: object = policy.describe("{} ticks".format)
         trial.expect(isinstance(description, str) and bool(description), f"describe returns {description!r}")
+        # A bounded disorder of n rows reads n + 1 starts.
         count: object = policy.starts_kept
         is_right = type(count) is int and 0 <= count <= MOST_ROWS + 1
         trial.expect(is_right, f"starts_kept is {count!r}, expected a whole number from 0 to {MOST_ROWS + 1}")

@@ -179,7 +179,7 @@ class RowWindowLaws(Conformance, of=RowWindows, subject="windows", trial=RowWind
 
     @law("do what is due by a tick in advance, also for the tick of the next row, and name the next one in next_tick")
     def test_it_makes_no_difference_how_time_advances(self, trial: RowWindowTrial) -> None:
-        """Time may come with the next row, at once or tick by tick; after it nothing is due any more."""
+        """Time may advance to the next row at once or tick by tick; what was due by then is not due again."""
         windows = trial.windows
         rows = trial.rows()
         state = windows.create_state()
@@ -234,7 +234,7 @@ class RowWindowLaws(Conformance, of=RowWindows, subject="windows", trial=RowWind
 
     @law("return from earliest_start a time before which no window starts that is computed later")
     def test_later_windows_start_where_was_said(self, trial: RowWindowTrial) -> None:
-        """A window computed after a tick starts no earlier than was said at that tick, and ends at it or later."""
+        """A window computed after a tick starts no earlier than `earliest_start` said then, and ends at it or later."""
         windows = trial.windows
         rows = trial.rows()
         state = windows.create_state()
@@ -251,13 +251,13 @@ class RowWindowLaws(Conformance, of=RowWindows, subject="windows", trial=RowWind
 
     @law("compute the windows that by_rank returns, if it returns any: of the rows of those ranks, and no others")
     def test_windows_are_those_by_rank(self, trial: RowWindowTrial) -> None:
-        """Windows that are runs of rows by rank are computed at the rows that say so, and hold the last rows there."""
+        """Windows that `by_rank` returns are computed at the rows of its ranks, and hold the last rows up to these."""
         windows = trial.windows
         ranked = windows.by_rank()
         if ranked is None:
             return
         rows = trial.rows()
-        last_tick = rows[-1].time + 20 if rows else 0
+        last_tick = rows[-1].time + 20 if rows else 0  # the stream ends some time after the last row
         state = windows.create_state()
         actions: list[Action] = []
         for row in rows:
@@ -272,7 +272,7 @@ class RowWindowLaws(Conformance, of=RowWindows, subject="windows", trial=RowWind
                 members = [*members, *numbers]
             elif kind is ActionKind.EVICT:
                 members = [number for number in members if number not in numbers]
-            elif window is not None:
+            elif window is not None:  # an action that computes a window gives its extent
                 computed.append((members, window))
 
         expected: list[tuple[list[int], Window]] = []

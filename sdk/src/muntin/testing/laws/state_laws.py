@@ -279,7 +279,7 @@ class CombiningLaws(ModuleLaws):
         later = trial.members("later")
         combined = subject.combine(subject.state_of(remaining), subject.state_of(deducted))
         state = subject.deduct(combined, subject.state_of(deducted))
-        if remaining:
+        if remaining:  # a module is not asked for the result of no members
             trial.expect_same(("deducted", subject.result_of(state)), ("never combined", subject.result(remaining)))
         state = subject.add(state, later)
         expected = subject.result([*remaining, *later])

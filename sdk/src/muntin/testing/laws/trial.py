@@ -131,7 +131,7 @@ class LawError(ModuleError, AssertionError):
         self.law = law
         self.module = module
         self.stream = stream
-        self.method = ""
+        self.method = ""  # `Conformance.attempt` sets it for an exception
         lines = [statement, facts]
         if stream:
             lines += ["smallest stream:", _indented(stream)]
@@ -220,7 +220,8 @@ class Trial:
     def expect_same(self, left: tuple[str, Any], right: tuple[str, Any], tolerance: float | None = None) -> None:
         """Raise unless two results, each with a description, are equal within a tolerance.
 
-        The default is the tolerance of the laws, for floats that were added up in another order; 0 is for equal calls.
+        The default is the tolerance of the laws, for floats that were added up in another order. The tolerance is 0 for
+        two calls with the same arguments.
         """
         left_description, left_result = left
         right_description, right_result = right

@@ -122,6 +122,7 @@ class TriggerTrial(Trial):
         """
         view = latest
         views: list[TriggerView] = []
+        # The window changes on after the trigger is finished: merged in another order, the trigger may not be.
         for _ in range(self.draw(st.integers(1, 4))):
             # A finished trigger asks for no wake-up, neither by the clock nor by event time.
             wake_ups = (INFINITY, INFINITY) if state is FINISHED else self.wake_ups(state)
@@ -255,7 +256,7 @@ class TriggerLaws(Conformance, of=Trigger, subject="trigger", trial=TriggerTrial
 
         Numbers, text, lists and dicts are plain data; an object of the trigger's own class is not.
         """
-        trial.decisions(trial.views(), sleeps=False)
+        trial.decisions(trial.views(), sleeps=False)  # it stores each state, and reports one that is not plain data
 
     @law("return a new state; copy a list or a dict before you change it")
     def test_a_step_leaves_its_state_as_it_was(self, trial: TriggerTrial) -> None:

@@ -203,7 +203,7 @@ def _outcome_of_breach(broken: LawError, law: str, first_laws: dict[tuple[str, t
     """
     if _refuses_payload(broken):
         return Outcome.UNTRIED, str(broken)
-    if broken.law != law:
+    if broken.law != law:  # `Conformance.first_fault` found that another law shows the fault better
         return Outcome.SKIPPED, f"another law is broken first: {broken.law}"
     if broken.method:
         fault = (broken.method, type(broken.__cause__))

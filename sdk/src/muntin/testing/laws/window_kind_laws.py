@@ -93,7 +93,7 @@ class WindowKindTrial(Trial):
         return ContinuedStream(history, watermark, list(later.values()))
 
     def later(self, events: Mapping[int, Lifetime], watermark: int) -> dict[int, Lifetime]:
-        """Draw changes that a watermark still allows, and return all events after them.
+        """Draw changes that a watermark still allows, and return all events as they are after these changes.
 
         Args:
             events: The lifetimes of the events at the watermark, by their numbers.
@@ -340,7 +340,7 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
     def test_windows_that_ended_are_settled(self, trial: WindowKindTrial) -> None:
         """Whatever comes after a watermark, windows that ended by then are what they were.
 
-        With `ends_move`, those that ended before it.
+        With `ends_move`, this holds only for windows that ended before the watermark.
         """
         history, watermark, later_events = trial.continued()
         limit = trial.limit(watermark)
@@ -350,9 +350,10 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
 
     @law("return from unborn the least start of a window that known stretches may still open")
     def test_later_windows_start_where_they_may(self, trial: WindowKindTrial) -> None:
-        """No later event opens a window before the first open one, `unborn` and the watermark.
+        """No later event opens a window before all of these: the first open window, `unborn` and the watermark.
 
-        Where windows do not wait for events, none before the first that ends after the watermark.
+        Where windows do not wait for events, no later event opens a window before the first that ends after the
+        watermark.
         """
         history, watermark, later_events = trial.continued()
         stretches = trial.stretches(history)
@@ -389,10 +390,11 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
             for id, event in list(remaining.items()):
                 _, event_end = event
                 _, counts_to = trial.stretch(event)
-                if counts_to <= frontier and event_end < watermark:
+                may_be_revised = event_end >= watermark  # another end may still prolong its stretch
+                if counts_to <= frontier and not may_be_revised:
                     del remaining[id]
 
-            # Later events come, and a key without any events may be forgotten before.
+            # Later events come. Before they do, an engine may forget a key without events, with what it carried.
             is_forgotten = not remaining and not trial.ask("outlives", carried)
             later_events = trial.later(remaining, watermark)
             forgotten_events = {id: event for id, event in all_events.items() if id not in remaining}
@@ -424,7 +426,7 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
             versions.append((start, new_end))
         counted_versions = [version for version in versions if trial.members([version])]
         if not counted_versions:
-            return
+            return  # neither version counts anywhere, so nothing changes
 
         # The change lies on the stretches of both versions. If both stretches begin together, and each lasts at least
         # as long as its event, only their ends differ: the change begins at the earlier end. See `affected_stretch`.
@@ -491,13 +493,13 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
                 expected_windows.append(Window(period_start, step.end))
         extents: list[Window] = []
         for window in trial.with_members(points):
-            if window.start < trial.end:
+            if window.start < trial.end:  # `windows_on` lists steps up to there
                 extents.append(Window(trial.ask("extent_start", window.start), window.end))
         trial.expect_equal("of the steps", expected_windows, "windows", extents)
 
     @staticmethod
     def _expect_fused(trial: WindowKindTrial, gap: int, history: Sequence[Lifetime]) -> None:
-        """Expect that an event counts until a gap after its last tick, and that windows are what is then connected."""
+        """Expect that an event counts until a gap after its last tick, and that windows are the parts so connected."""
         expected_members: list[Lifetime] = []
         for start, end in history:
             last_tick = end - 1
@@ -522,6 +524,7 @@ class WindowKindLaws(Conformance, of=WindowKind, subject="kind", trial=WindowKin
     @staticmethod
     def _expect_grid(trial: WindowKindTrial, grid: RegularWindows, history: Sequence[Lifetime]) -> None:
         """Expect that the windows with members are those of the grid that share a tick with an event."""
+        # An engine caches where periods begin, by the periods, and windows of equal periods share their slices.
         is_equal_each_time = grid.periods == trial.ask("grid").periods
         is_hashable = type(grid.periods).__hash__ is not None
         fault = f"{grid.periods!r} is another one each time, or cannot be hashed: make it a frozen dataclass"
