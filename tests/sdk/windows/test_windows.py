@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
@@ -27,6 +27,7 @@ from muntin import (
     ticks,
     trailing,
     tumbling,
+    window,
 )
 from muntin.catalog.named_windows import from_dict
 from muntin.drawings import Bar, timeline
@@ -51,6 +52,7 @@ SPECIFICATIONS: dict[str, WindowKind] = {
     "session('30 minutes')": session("30 minutes"),
     "cumulate('1 day', '1 hour', offset='6 hours')": cumulate("1 day", "1 hour", "6 hours"),
     "landmark('1 hour', since='2024-05-01T00:00:00Z')": landmark("1 hour", since="2024-05-01"),
+    "landmark('1 day', since='2024-05-01T00:00:00Z')": landmark("1 day", since=date(2024, 5, 1)),
     "landmark(10)": landmark(10),
     "global_windows()": global_windows(),
     "trailing(300)": trailing(300),
@@ -107,6 +109,7 @@ def test_a_specification_is_spelled_as_it_is_written(text: str) -> None:
         ),
         (lambda: trailing("-1 minute"), "trailing windows need a length above zero, got '-1 minute'"),
         (lambda: trailing(5, every=0), "trailing windows come at every n-th start, n a whole number above zero: 0"),
+        (lambda: window(5), "window() takes the name of a kind of windows, got 5\n  for example"),  # type: ignore[arg-type]
         (lambda: landmark(0), "landmark windows need a step above zero, got 0"),
         (lambda: landmark(5, since="noon"), "'noon' is not a time\n  expected: a time such as '2024-05-01 08:00'"),
         (

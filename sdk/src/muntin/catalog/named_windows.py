@@ -79,6 +79,7 @@ def window(name: str, **parameters: Any) -> WindowSpecification:
             windows are written as in `last`.
 
     Raises:
+        WindowError: The name is no text.
         UnknownModuleError: No installed plugin offers the name; the closest is suggested.
         PluginLoadError: Its plugin cannot be imported.
         ParameterError: The kind does not take these parameters.
@@ -127,6 +128,11 @@ def _spell_parameters(signature: inspect.Signature) -> str:
 
 def kind_named(name: str) -> type[WindowSpecification]:
     """Return the class of windows by the name of their kind; raises as `window` does."""
+    if not isinstance(name, str):
+        raise WindowError(
+            f"window() takes the name of a kind of windows, got {name!r:.80}\n"
+            "  for example window('hopping', size='10 minutes', hop='5 minutes')"
+        )
     if name in _BUILT_IN_WINDOWS:
         return _BUILT_IN_WINDOWS[name]
     if "." in name:  # only the kinds of plugins have a dot

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any, ClassVar
 
 from muntin.axis import (
@@ -261,7 +261,7 @@ def cumulate(size: Duration, step: Duration, offset: Duration | date = 0) -> Cum
     return CumulateWindows(period, ticks(step), offset_ticks(offset, period))
 
 
-def landmark(step: Duration, since: datetime | str | int = 0) -> LandmarkWindows:
+def landmark(step: Duration, since: date | str | int = 0) -> LandmarkWindows:
     """Return windows that all start at a landmark and grow by a step: all events so far, every step.
 
     An event counts for ever, so a key has a result for every step up to the horizon of the input. Where events last one
@@ -285,12 +285,12 @@ def landmark(step: Duration, since: datetime | str | int = 0) -> LandmarkWindows
 
     Args:
         step: The length by which each window is longer than the one before.
-        since: The landmark: a time, also as text such as `"2024-05-01"`, which is in UTC unless it says otherwise; or
-            a tick. By default tick 0 (the epoch where the axis is time).
+        since: The landmark: a datetime or a date, also as text such as `"2024-05-01"`, which is in UTC unless it says
+            otherwise; or a tick. By default tick 0 (the epoch where the axis is time).
 
     Raises:
         WindowError: The step is not positive, or the landmark is a text that is not a time.
-        DurationError: The step cannot be read, or the landmark is neither text, a datetime nor a number.
+        DurationError: The step cannot be read, or the landmark is neither text, a date nor a number.
 
     Example:
         >>> print(landmark(10)), landmark("1 hour", since="1970-01-01 00:00:01").since
@@ -302,6 +302,8 @@ def landmark(step: Duration, since: datetime | str | int = 0) -> LandmarkWindows
             since = datetime.fromisoformat(since)
         except ValueError as error:
             raise WindowError(f"{since!r} is not a time\n  expected: a time such as '2024-05-01 08:00'") from error
+    if isinstance(since, date) and not isinstance(since, datetime):
+        since = datetime(since.year, since.month, since.day, tzinfo=UTC)
     since_ticks = TimeLength(instant(since)) if isinstance(since, datetime) else ticks(since)
     return LandmarkWindows(ticks(step), since_ticks)
 
