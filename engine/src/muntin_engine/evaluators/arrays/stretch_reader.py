@@ -21,6 +21,7 @@ from muntin_engine.evaluators.arrays.stretches.row_values import RowLists
 from muntin_engine.evaluators.arrays.stretches.stretch_blobs import from_blob
 from muntin_engine.evaluators.arrays.stretches.stretch_table import (
     LISTS,
+    LISTS_ALONE,
     Part,
     StretchTable,
     alike,
@@ -220,7 +221,7 @@ def rows_of_states(bucket: BucketReader) -> Iterator[StateRow]:
 def rows_of_lists(bucket: BucketReader) -> Iterator[StateRow]:
     """Yield the rows that wait for their windows, one by one."""
     reader = StretchReader(bucket)
-    for table in reader.read(lambda version: {LISTS: None}):  # the lists of rows, whatever version wrote them
+    for table in reader.read(lambda version: LISTS_ALONE):  # whatever version wrote the lists
         lists: RowLists = table.stretches.parts[LISTS]
         places = lists.places()
         payload_columns = lists.payload(places, values_in)

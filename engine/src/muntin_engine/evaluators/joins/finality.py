@@ -40,7 +40,7 @@ class Finality:
 
     Attributes:
         watermarks: The watermark of each input.
-        last_past_ends: The tick of each input by which events have ended that are past: see `is_past`.
+        last_past_ends: For each input the last tick at which a past event of it can end: see `is_past`.
 
     Example:
         An event from 2 to 8 may still end at 5 or later, where ends move and the watermark is 5.
@@ -165,7 +165,7 @@ class Finality:
         if self._kind is JoinKind.SEMI:
             # Here the part consists of covered ticks: they must stay covered, and the tick before them uncovered.
             if self._certain_end(start, rights) < end:
-                # At the end of the part, none of the right events that cover it can come to end before that any more.
+                # Once the watermark is at the end of the part, no right event can come to end within the part.
                 return [AwaitedWatermark(RIGHT, end)]
             if left.start < start and watermark < start:
                 return [AwaitedWatermark(RIGHT, start)]
@@ -188,7 +188,7 @@ class Finality:
     def _certain_end(self, start: int, rights: Sequence[StoredEvent]) -> int:
         """Return the tick up to which right events cover all ticks from `start` on, whatever legal changes come.
 
-        It is `start` itself if they do not cover that.
+        It is `start` itself if they do not cover the tick `start`.
         """
         for since, until in self.certain_cover(rights):
             if since <= start < until:

@@ -275,7 +275,7 @@ class JoinEmission:
         """Forget the emitted rows of right events that were dropped: nothing can change these rows any more.
 
         Args:
-            rights: The right events. A row of one is among those of a left event that overlaps it.
+            rights: The right events. Their rows are stored with the left events that overlap them.
         """
         if not rights or not self._state.emitted:
             return
@@ -322,10 +322,11 @@ class JoinEmission:
     def timer(self) -> KeyTimer:
         """Return the least watermark of each input at which the key has something to do.
 
-        Then a row becomes final, a row of the input stops waiting for others of its event, or an event can be dropped.
+        There is something to do where a row of the output becomes final, where a row of the input stops waiting for
+        others of its event, and where an event can be dropped.
         """
         soonest = [INFINITY, INFINITY]
-        held_from = INFINITY
+        held_from = INFINITY  # the start of the first row that is held back: the output watermark stays before it
         if self._left_timers is not None:
             for side, awaited in enumerate(self._left_timers.awaited):
                 soonest[side] = min(INFINITY, awaited.least())
@@ -337,12 +338,14 @@ class JoinEmission:
             if not state.events.size:
                 continue
 
-            # An event that may change waits for its own input: the first one to end, or one that a filter left out.
+            # An event that may change waits for the watermark of its own input to pass its end. Of the events that a
+            # filter lets pass, the first one to end tells when.
             last_past_end = self._finality.last_past_ends[side]
             first_changeable = state.events.first_until_after(last_past_end)
             if first_changeable is not None:
                 soonest[side] = min(soonest[side], first_changeable.end + 1)
             if state.query.keeps is not None:
+                # The membership of an event that a filter left out ends at `EARLIEST`.
                 for filtered_event in state.events.until_at_most(EARLIEST):
                     soonest[side] = min(soonest[side], filtered_event.end + 1)
 

@@ -49,9 +49,10 @@ def rows_of_join(bucket: BucketReader) -> Iterator[StateRow]:
 
 
 def rows_of_passed_events(bucket: BucketReader) -> Iterator[StateRow]:
-    """Yield the state of each key as rows for a reader, of a query whose events are its results."""
+    """Yield the state of each key as rows for a reader. The query computes nothing: its events are its results."""
     ((_, input_identity),) = bucket.inputs
     events = query_without_modules(bucket.identity, input_identity)
+    # Such a query is evaluated as an anti join with no events: nothing matches, so every event is a result.
     no_events = EvaluatorQuery(events.window, ())
     query = JoinQuery(JoinKind.ANTI, sides=(events, no_events), columns=())
     return rows_of_keys(bucket, PassingInCheckpoint, query)

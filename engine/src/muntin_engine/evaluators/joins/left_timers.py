@@ -65,6 +65,8 @@ class TickIndex:
         self._tick_by_id[id] = tick
         if self._heap is not None:
             self._heap.enter(tick, (id,))
+            # The entry of the previous tick stays in the heap, which passes it over: with too many such entries, the
+            # heap is made anew.
             if len(self._heap) > max(_FEW, _REBUILD_FACTOR * len(self._tick_by_id)):
                 self._heap = self._new_heap()
 

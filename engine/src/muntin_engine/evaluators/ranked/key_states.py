@@ -63,7 +63,7 @@ class KeyStates:
     """
 
     def __init__(self, binding: Binding, windows: RankedWindows) -> None:
-        """Keep no state yet.
+        """Start without states.
 
         Args:
             binding: The module with the columns that it reads.
@@ -85,7 +85,7 @@ class KeyStates:
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes they take."""
+        """The bytes that the states take, roughly."""
         return len(self._states) * _STATE_BYTES
 
     def select(self, columns: Sequence[list[Any]], count: int) -> Payloads:

@@ -385,7 +385,7 @@ def _parts(pieces: StretchPieces, start: int, stop: int) -> list[StretchTable]:
 
 
 def _alive(piece: StretchTable, first_live: int) -> StretchTable:
-    """Return the stretches of a piece that do not end before the first live slice."""
+    """Return the stretches of a piece, one table of the store, that do not end before the first live slice."""
     if not piece.are_points:
         return piece.alive(first_live)
     alive = between(piece, first_live, NEVER + 1)  # no slice has a larger number than `NEVER`

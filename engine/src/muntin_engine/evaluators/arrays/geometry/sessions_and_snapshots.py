@@ -39,7 +39,8 @@ def sessions_of(stretches: StretchTable) -> Groups:
     is_first = is_other_key
     is_first[1:] |= starts[1:] > latest_ends[:-1]
     firsts = np.flatnonzero(is_first)
-    lasts = np.append(firsts[1:], len(order))[: len(firsts)] - 1  # the stretch before the next session's first one
+    stops = np.append(firsts[1:], len(order))[: len(firsts)]  # without stretches there is no session, and no stop
+    lasts = stops - 1
     codes = np.empty(len(order), np.int64)
     codes[order] = np.cumsum(is_first) - 1
     return Groups(codes, keys[firsts], starts[firsts], latest_ends[lasts])
@@ -184,7 +185,9 @@ class Edges:
 
 
 def snapshots_of(events: StretchTable, previous_watermark: int, watermark: int) -> StretchTable:
-    """Return the snapshots with an event that end at the previous watermark or later, and before the present one.
+    """Return the snapshots that end at the previous watermark or later, and before the present one.
+
+    Snapshots without an event, between two events of a key, are left out.
 
     Args:
         events: The events that do not end before the previous watermark, cut there by `cut_starts`.
@@ -197,7 +200,7 @@ def snapshots_of(events: StretchTable, previous_watermark: int, watermark: int) 
     edges = Edges(events, previous_watermark, watermark)
     event_counts = edges.sums(events.weight.astype(np.int64))
     places = np.flatnonzero(event_counts)
-    edges.keep(places)
+    edges.keep(places)  # from here on, `edges` has the snapshots with an event alone
     parts = {part: values.running(edges) for part, values in events.parts.items()}
     return StretchTable(edges.keys, edges.starts, edges.ends, event_counts[places], parts)
 

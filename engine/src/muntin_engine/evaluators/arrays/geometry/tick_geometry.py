@@ -107,8 +107,8 @@ class TickGeometry(StretchGeometry):
         # No open window needs a stretch that ends before the first open window starts.
         log.forget(self.first_start(store))
         if unwritten is not None:
-            # The stretches of the batch may have been joined to the live ones by now. Their own table still has their
-            # values: `join` changes only the first table, and that of the batch was the last.
+            # By now the store may have joined the stretches of the batch to the live ones. `unwritten` still has their
+            # values: `join` changes at most the values of its first table, and `add` puts `unwritten` last.
             log.append(store.codec.write(self._live_part(store, unwritten, watermark)))
         live_bytes = store.codec.size_of(len(store.stretches))
         log.tidy(EntryMerging(self, store, progress), live_bytes, lambda: self._all_entries(store))

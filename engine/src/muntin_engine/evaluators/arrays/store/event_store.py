@@ -222,11 +222,10 @@ class EventStore(ArrayStore):
             yield from map(RecordRow, keys, records.low.tolist(), records.high.tolist(), values)
 
     def _write_records(self, records: StretchTable) -> list[Entry]:
-        """Encode records as log entries.
-
-        An entry of events never dies by itself: without the last record of an event, an earlier one would count again.
-        """
-        if START not in records.parts:
+        """Encode records, all of events or all of results, as log entries."""
+        if START not in records.parts:  # only records of events have this part
             return self.codec.write(records)
+        # An entry of events never dies by itself: without the last record of an event, an earlier one would count
+        # again.
         entries = self.codec.write(with_relative_starts(records))
         return [entry._replace(last=INFINITY) for entry in entries]

@@ -149,7 +149,7 @@ class KeyTable:
         """
         new_codes = np.full(len(self), -1, np.int64)
         new_codes[codes] = np.arange(len(codes))
-        names = list(self._codes)
+        names = list(self._codes)  # a dict keeps the order of its entries: the name of each code stands at that place
         self._tables = [self.take(codes).combine_chunks()] if self._tables else []
         self._codes = {names[code]: new_code for new_code, code in enumerate(codes.tolist())}
         return new_codes

@@ -34,11 +34,11 @@ class ResultWindows:
     """Windows whose results are emitted: complete ones, or the changes of results. The pairs of a join have this form.
 
     Attributes:
-        place: The specification of the query that they are of.
+        place: The place of their specification among the named windows of the query; 0 if it has none.
         windows: From start to end in ticks, with merged values. The weight of a result that is retracted is -1.
-        keys: A row of keys for each.
+        keys: The key of each window.
         values: The results of modules that are called one by one, module by module; None of forms, whose results are
-            computed as columns when these are written.
+            computed only when they are written as columns.
         value_places: The place of each window's result among the values; None where each window has one of its own.
     """
 
@@ -358,17 +358,18 @@ class OperatorColumns(ModuleColumns):
         (row_lists,) = values
         counts = np.fromiter(map(len, row_lists), np.int64, len(row_lists))
         self._lists_of_rows, _ = expanded(counts)
-        """The place of the list that each row is in."""
+        """For each row of the lists, the place of its list."""
         self._rows = list(chain.from_iterable(row_lists))
         self._events: list[Any] | None = None
         if task.query.timestamps.is_set_by_module:
             self._events = self._rows
             self._rows = [event.payload for event in self._events]
 
-        # Windows may share a list: then each of them has all rows of it. `_places` says for each row of the output
-        # which of the rows it is.
+        # `owners` has for each row of the output the place of its window.
         value_places = results.result_places
         self.owners, within = expanded(counts[value_places])
+        # Windows may share a list: then each of them has all rows of it. `_places`, which had the list of each window,
+        # has from now on for each row of the output its place in `_rows`.
         if self._places is not None:
             first_rows = np.cumsum(counts) - counts
             self._places = first_rows[value_places[self.owners]] + within
@@ -384,9 +385,9 @@ class OperatorColumns(ModuleColumns):
         module = self._task.query.bindings[0].module
         result_columns = _result_columns(self._task, module, self._located_row)
         column = result_columns.part(self._rows, module.result_field(), place, field, arrow_type)
-        if self._places is None:
+        if self._places is None:  # no two windows share a list
             return column
-        return column.take(arrow_array(self._places))
+        return column.take(arrow_array(self._places))  # windows that share a list repeat its rows
 
     def further_columns(self) -> Mapping[str, pa.Array]:
         """Return the lifetimes of rows, if the operator sets them."""

@@ -222,7 +222,7 @@ class RowLists:
 
     def take(self, places: IntArray | slice) -> RowLists:
         """Select lists by their places; if few rows are left, as a copy, so that the others can be freed."""
-        runs = members_of(self.runs, places)
+        runs = members_of(self.runs, places)  # a list is made of runs of neighbouring rows of the table
         selected = RowLists(self.table, self.firsts[runs], self.lengths[runs], self.runs[places])
         if 2 * int(selected.lengths.sum()) < len(self.table):
             return selected.copied()

@@ -219,12 +219,13 @@ def group_rows(grid: SliceGrid, rows: RowsToLift, keys: SpreadKeys) -> Groups:
         runs, run_count = compress(runs * high_count + highs, product(run_count, high_count))
 
     # There is a cell for each run and key; the rows of one cell are a group. The cells lie bucket by bucket, and within
-    # a bucket run by run. So the cell of a row is     first cell of its bucket + run * number of keys of the bucket +
-    # place of its key in the bucket. A bucket has `run_count` cells for each of its keys: by this its first cell
-    # follows from the keys before it.
+    # a bucket run by run. So the number of a row's cell is the sum of
+    # - the first cell of its bucket: `run_count` cells for each key of the buckets before it
+    # - its run * the number of keys of its bucket
+    # - the place of its key in the bucket
     cell_count = product(len(keys.buckets), run_count)
-    key_counts = np.diff(keys.bounds)
-    first_cells = keys.bounds * run_count
+    key_counts = np.diff(keys.bounds)  # of each bucket
+    first_cells = keys.bounds * run_count  # of each bucket
     places_of_keys = np.arange(len(keys.buckets)) - keys.bounds[keys.buckets]
     first_cell_of_key = first_cells[keys.buckets] + places_of_keys  # on run 0
     cells_of_run = key_counts[keys.buckets]  # for each key the number of keys of its bucket
@@ -235,8 +236,8 @@ def group_rows(grid: SliceGrid, rows: RowsToLift, keys: SpreadKeys) -> Groups:
         row_cells[block] = first_cell_of_key[row_keys] + runs[block] * cells_of_run[row_keys]
     cells, codes = distinct(row_cells, cell_count)
 
-    # The key and the run of a group follow from its cell, by the same formula backwards. Finding a row of each group,
-    # to read them there, would take as long as all the steps before.
+    # The key and the run of a group follow from its cell, by the same formula backwards. They could be read from a row
+    # of the group as well, but finding one takes as long as all the steps before.
     groups_of_buckets = np.diff(np.searchsorted(cells, first_cells))
     places_in_bucket = cells - np.repeat(first_cells[:-1], groups_of_buckets)
     group_runs, key_places = np.divmod(places_in_bucket, np.repeat(key_counts, groups_of_buckets))

@@ -17,7 +17,7 @@ from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable, key_na
 from muntin_engine.evaluators.arrays.stretches.python_states import StateModule, States
 from muntin_engine.evaluators.arrays.stretches.row_values import SOURCE, TIMES, RowLists
 from muntin_engine.evaluators.arrays.stretches.stretch_codec import ENTRY_BYTES, Arrival, ColumnFormat
-from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, STATE, Part, StretchTable
+from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, LISTS_ALONE, STATE, Part, StretchTable
 from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift, lift_each, lift_rows
 from muntin_engine.evaluators.arrays.values.slice_queues import RowQueue
 from muntin_engine.evaluators.arrays.values.sliding_windows import SlidingWindows, sliding_windows
@@ -65,7 +65,7 @@ class ListedRows(ColumnFormat, StretchValues):
             values_of: Returns the values of an input column.
             with_late_rows: True if late rows are kept, with their sources.
         """
-        ColumnFormat.__init__(self, parts={LISTS: None})  # None: the part is lists of rows, and has no component
+        ColumnFormat.__init__(self, parts=LISTS_ALONE)
         StretchValues.__init__(self, with_late_rows=with_late_rows)
         self._query = query
         self._grids = grids

@@ -190,7 +190,7 @@ class RowQueue:
 
     def pop(self, count: int) -> None:
         """Remove the oldest slices."""
-        if self._grows:  # all slices of a window that grows leave together
+        if self._grows:  # all slices of a window that grows leave together, and `push` kept no rows
             self._state = self._module.create_state()
             return
         popped_rows: list[object] = []

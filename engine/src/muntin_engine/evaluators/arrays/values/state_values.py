@@ -14,7 +14,14 @@ from muntin_engine.evaluators.arrays.stretches.coding import distinct, stable_or
 from muntin_engine.evaluators.arrays.stretches.key_table import At, KeyTable
 from muntin_engine.evaluators.arrays.stretches.stretch_blobs import from_blob
 from muntin_engine.evaluators.arrays.stretches.stretch_codec import ENTRY_BYTES, Arrival, coded, entry_of
-from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, ROWS, Groups, StretchTable, alike
+from muntin_engine.evaluators.arrays.stretches.stretch_table import (
+    LISTS,
+    LISTS_ALONE,
+    ROWS,
+    Groups,
+    StretchTable,
+    alike,
+)
 from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift, lift_each
 from muntin_engine.evaluators.arrays.values.slice_queues import queue_of_states
 from muntin_engine.evaluators.arrays.values.sliding_windows import SlidingWindows, sliding_windows
@@ -69,7 +76,7 @@ class PythonStates(StretchValues):
     def read_blob(self, blob: bytes, keys: KeyTable, *, with_rows: bool) -> Arrival:
         """Decode a blob of a map task: the states of slices, or the rows of sessions."""
         # States come packed after the table of stretches, rows of sessions as its columns, late rows as lists.
-        blob_keys, blob_stretches, packed = from_blob(blob, {LISTS: None} if with_rows else {})
+        blob_keys, blob_stretches, packed = from_blob(blob, LISTS_ALONE if with_rows else {})
         arrival = coded(keys, blob_keys, blob_stretches, packed)
         if not self._grids:
             return arrival  # of sessions, rows are sent
