@@ -110,7 +110,7 @@ class ListedRows(ColumnFormat, StretchValues):
         """Return the makers of windows, which add and remove rows; none if the modules compute each window anew."""
         if not self._modules:
             return ()
-        return sliding_windows(self._modules, self._grids, keys, queue_of=RowQueue)
+        return sliding_windows(self._modules, self._grids, keys, queue_of=RowQueue, slices_have_states=False)
 
     def of_slices(self, slices: StretchTable) -> StretchTable:
         """Return slices with the list of their payloads for each module, which sliding windows add and remove."""

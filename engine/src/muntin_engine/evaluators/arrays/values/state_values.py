@@ -137,7 +137,7 @@ class PythonStates(StretchValues):
 
     def sliding_windows(self, keys: KeyTable) -> Sequence[SlidingWindows]:
         """Return the makers of windows, which combine the states of slices."""
-        return sliding_windows(self._modules.modules, self._grids, keys, queue_of_states)
+        return sliding_windows(self._modules.modules, self._grids, keys, queue_of_states, slices_have_states=True)
 
     def bytes_of_objects(self, written_bytes: int) -> int:
         """Estimate the memory of states."""
