@@ -104,7 +104,7 @@ def _computed(form: BoundForm, place: int, windows: StretchTable, payloads: IntA
 
 
 def _between_empty_windows(results: Array, places: IntArray, length: int, empty: object) -> Array:
-    """Put results at their places, and the empty result at all others.
+    """Put results at their places, and the empty result at all others, as a type of array that holds both exactly.
 
     Args:
         results: The results of the windows that have payloads.
@@ -113,8 +113,13 @@ def _between_empty_windows(results: Array, places: IntArray, length: int, empty:
         empty: The result of the other windows; None is null.
     """
     data = np.ma.getdata(results)
+    dtype: Any = data.dtype
+    if empty is not None and data.dtype.kind == "U":
+        dtype = object  # an array of text would cut off an empty result that is longer than all others
+    elif isinstance(empty, float) and data.dtype.kind in "iu":
+        dtype = np.float64  # whole numbers have no fraction and no NaN
     # First all windows get the empty result; a null has a zero under its mask.
-    spread = np.zeros(length, data.dtype) if empty is None else np.full(length, empty, data.dtype)
+    spread = np.zeros(length, dtype) if empty is None else np.full(length, empty, dtype)
     is_null = np.full(length, empty is None)
     spread[places] = data
     is_null[places] = np.ma.getmaskarray(results)
@@ -393,6 +398,7 @@ class OperatorColumns(ModuleColumns):
         """Return the lifetimes of rows, if the operator sets them."""
         if self._events is None:
             return {}
+        # There is one lifetime for each row of the output: windows do not share lists if the operator sets lifetimes.
         starts = np.array([event.start for event in self._events], np.int64)
         ends = np.array([event.end for event in self._events], np.int64)
         return {"lifetime": extents(self._task, starts, np.ma.masked_equal(ends, INFINITY))}
