@@ -253,7 +253,7 @@ def _merged(geometry: Geometry, tables: Sequence[EntryStretches]) -> Sequence[En
     """Merge stretches of one key that have the same ends, as the next micro-batch would.
 
     Tables come back as they are in two cases: the stretches of snapshots are events, which are never merged; and a
-    component that its module merges by a function cannot be merged without it.
+    component that is merged by a function of its module cannot be merged here, where the function is missing.
 
     Args:
         geometry: The geometry of the query.

@@ -95,7 +95,7 @@ class Finality:
         """Return True if an event that ends at a tick or later will not come to end before it.
 
         At the watermark 5 an event from 2 to 8 lasts up to 5, and may still come to end before 6. A sample does not
-        last its first tick either, until the watermark has passed that: another one may replace it.
+        even last its first tick, until the watermark has passed that tick: another sample may replace it.
         """
         return self.watermarks[side] >= tick or self.is_past(side, event)
 

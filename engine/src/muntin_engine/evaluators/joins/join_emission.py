@@ -226,7 +226,9 @@ class JoinEmission:
             self._new_emitted[left.id] = new_emitted
 
     def _previous_version(self, side: int, id: Hashable, default: StoredEvent | None = None) -> StoredEvent:
-        """Return an event as it was before the batch; as it is now if the batch did not change it or brought it.
+        """Return an event as it was before the batch.
+
+        An event that the batch did not change, or that came with the batch, is returned as it is now.
 
         Args:
             side: The side of the event.
@@ -268,7 +270,7 @@ class JoinEmission:
             return
         # Parts of left events are emitted. They are computed anew as long as the left event is live, from all right
         # events that overlap it.
-        first_start = self._state.sides[LEFT].events.earliest(EARLIEST)
+        first_start = self._state.sides[LEFT].events.earliest(EARLIEST)  # of those that end after `EARLIEST`: of all
         self._forget(RIGHT, min(self._watermarks[LEFT], first_start))
 
     def _drop_emitted_rows(self, rights: Sequence[StoredEvent]) -> None:
@@ -420,6 +422,8 @@ def _has_same_payloads(
     row: Match, left: StoredEvent, previous_left: StoredEvent, previous_right: StoredEvent | None
 ) -> bool:
     """Return True if the events of a row have the payloads that they had before the batch.
+
+    An event keeps its payload object unless a row brings another payload: so the objects are compared, not the values.
 
     Args:
         row: The row, with its right event as it is now.

@@ -21,6 +21,7 @@ class PassingInCheckpoint(JoinState):
         yield from lefts.state_rows(states, inputs)
         for left_id, emitted in self.emitted.items():
             for name, row in emitted.items():
+                # The key is empty here: `rows_of_keys` fills it in.
                 yield StateRow("result", (), name.start, row.end, {"id": lefts.id_of(left_id)})
 
 
@@ -35,6 +36,7 @@ class JoinInCheckpoint(JoinState):
         for left_id, emitted in self.emitted.items():
             for name, row in emitted.items():
                 ids = {"left": lefts.id_of(left_id), "right": rights.id_of(name.right_id)}
+                # The key is empty here: `rows_of_keys` fills it in.
                 yield StateRow("result", (), name.start, row.end, ids)
 
 

@@ -80,7 +80,7 @@ class JoinState:
 
     @property
     def plain_count(self) -> int:
-        """Number of events if they dominate the size, else 0."""
+        """The number of events if nearly all of the state's bytes are events; 0 if it has other things too."""
         if self.emitted or any(side.pending for side in self.sides):
             return 0
         return self.held_count

@@ -63,6 +63,7 @@ class PairEvaluator(KeepsState, LiftsRows):
 
     def state_rows(self, bucket: BucketReader) -> Iterator[StateRow]:
         """Yield the live events of both inputs that a bucket of a checkpoint holds."""
+        # Without a schema version, an entry is read as it is: events need no upgrade.
         entries = [dated.entry._replace(schema_version=None) for dated in bucket.entries]
         store = PairStore()
         store.restore(entries, watermarks_of(InputsProgress.from_data(bucket.progress)))

@@ -57,7 +57,7 @@ class SideStore:
         """Add events, in any order."""
         rows = rows.take(by_key_and_start(rows.keys, rows.low))
 
-        # Each goes behind the live events of its key that start at its tick: before the first that starts later.
+        # A new event goes behind the live events of its key that start at its tick: before the first that starts later.
         later_starts = np.minimum(rows.low, INFINITY - 1) + 1
         positions = self._first_starting(rows.keys, later_starts)
         order = np.insert(np.arange(len(self)), positions, len(self) + np.arange(len(rows)))
@@ -72,8 +72,8 @@ class SideStore:
         """
         if not len(rows) or not len(self):
             return
-        # The candidates of a new event are neighbours among the live events of its key: they start before the new event
-        # ends, and after it starts less the longest lifetime. Events that start earlier have ended by then.
+        # The candidates of a new event are neighbours among the live events of its key. They start before the new event
+        # ends, and less than the longest lifetime before it starts: earlier ones have ended when it starts.
         candidate_stops = self._first_starting(rows.keys, rows.high)
         first_candidates = np.searchsorted(self.events.keys, rows.keys, "left")
         longest = self._longest_lifetime
@@ -122,6 +122,7 @@ class SideStore:
         while (low < high).any():
             is_open = low < high
             middle = (low + high) // 2
+            # A finished search may stand behind the last event: what is read for it is masked by `is_open`.
             starts = self.events.low[np.minimum(middle, len(self) - 1)]
             is_earlier = is_open & (starts < ticks)
             low = np.where(is_earlier, middle + 1, low)

@@ -183,7 +183,8 @@ class Revisions(RowAdmission[EventStore]):
 
 def _key_codes(table: pa.Table, keys: KeyTable) -> IntArray:
     """Return the code of each row's key in the bucket; new keys are added to the key table."""
-    columns = [table.column(name).combine_chunks() for name in table.column_names if name[0] == "k"]
+    key_names = [name for name in table.column_names if name[0] == "k"]  # `k0`, `k1` and so on
+    columns = [table.column(name).combine_chunks() for name in key_names]
     # Each distinct key of the batch is looked up once.
     batch_keys = encode(columns, len(table))
     named = named_keys(batch_keys.columns, batch_keys.size)
@@ -191,7 +192,7 @@ def _key_codes(table: pa.Table, keys: KeyTable) -> IntArray:
 
 
 def _change_live_events(store: EventStore, plain: PlainChanges, single: SingleChanges) -> list[StretchTable]:
-    """Move the ends of live events and delete others; return those events for the log.
+    """Move the ends of live events and delete others; return the moved and the deleted events for the log.
 
     Args:
         store: The store.

@@ -230,9 +230,11 @@ class GrowingGeometry(GridGeometry):
         return store.codec.write(self.values.merge_alike(tables, store.keys))
 
     def _compact(self, store: StretchStore, log: StateLog, first_live: int, progress: InputsProgress) -> None:
-        """Write the log anew once more than half of it is garbage; otherwise merge entries where there are many."""
-        # The log is written anew once it has doubled since the last time, and has `MOST_DEAD` bytes more: fewer are not
-        # worth it.
+        """Write the log anew once it has doubled since the last time; otherwise merge entries where there are many.
+
+        What was added since then is taken to be garbage: most of it was merged into the states of complete windows.
+        """
+        # With less than `MOST_DEAD` bytes of garbage, writing anew is not worth it.
         if log.size > 2 * store.rewritten_bytes + MOST_DEAD:
             log.rewrite(self.merge_entries(store, log.read(), first_live, progress))
             store.rewritten_bytes = log.size

@@ -229,8 +229,8 @@ def are_past(events: StretchTable, live: StretchTable, watermark: int) -> BoolAr
 def cut_starts(events: StretchTable, watermark: int) -> IntArray:
     """Return where events start once they are cut at a watermark.
 
-    An event that begins before the watermark then starts at the last edge of its key before it: there the first open
-    snapshot of the key starts.
+    An event that begins before the watermark is cut at the last edge of its key before the watermark: there the first
+    open snapshot of the key starts. Other events stay as they are.
 
     Args:
         events: All events that begin or end at such an edge.

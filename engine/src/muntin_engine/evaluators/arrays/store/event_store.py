@@ -100,7 +100,8 @@ class EventStore(ArrayStore):
 
     def __init__(self, codec: Codec) -> None:
         """Make an empty store, whose waiting rows are written by a codec."""
-        super().__init__(ColumnFormat(parts=dict.fromkeys((START, SERIAL, EVENT_ID), COUNTED)))
+        numbers = dict.fromkeys((START, SERIAL, EVENT_ID), COUNTED)  # whole numbers, which are never merged
+        super().__init__(ColumnFormat(parts=numbers))
         self.live = LiveEvents()
         self.ended = StretchPieces()
         self.waiting = WaitingRows()
@@ -124,12 +125,12 @@ class EventStore(ArrayStore):
 
     @property
     def memory(self) -> int:
-        """The bytes that it takes in memory, roughly."""
+        """The bytes that the store takes in memory, roughly."""
         events = self.live.held.nbytes + _INDEX_BYTES * len(self.live)
         return events + self.ended.nbytes + self.results.held.nbytes + self.keys.nbytes
 
     def used_codes(self) -> IntArray:
-        """Return the codes of the keys of which it holds something, ascending."""
+        """Return the codes of the keys of which the store holds something, ascending."""
         codes = (self.live.held.keys, self.waiting.codes, self.ended.used_codes(), self.results.held.keys)
         return reduce(np.union1d, codes)
 

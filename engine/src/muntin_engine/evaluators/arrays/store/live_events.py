@@ -93,7 +93,7 @@ SERIAL: Final = Part(-1, "serial")
 """The part of records that is the number of the batch that wrote each."""
 
 EVENT: Final = (START, ROWS)
-"""The parts of an event that is not lifted."""
+"""The parts of an event before it is lifted: they describe the event, and are no partial states."""
 
 
 class LiveEvents:

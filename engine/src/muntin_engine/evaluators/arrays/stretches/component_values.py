@@ -78,12 +78,12 @@ class ComponentValues(Values, Protocol):
 
     @property
     def is_summed(self) -> bool:
-        """True if they can be subtracted exactly."""
+        """True if the values can be subtracted exactly: then `running` sums them."""
         ...
 
     @property
     def is_collected(self) -> bool:
-        """True if they are put side by side, and not merged into one value."""
+        """True if the values are put side by side, and not merged into one value."""
         ...
 
     def running(self, deltas: Deltas) -> Self:
@@ -94,7 +94,7 @@ class ComponentValues(Values, Protocol):
         """Merge values by a function that is applied to each of their arrays.
 
         Args:
-            function: Merges an array of values. It gets the component that they are of and the array, and returns the
+            function: Merges an array of values. It gets the component of the values and the array, and returns the
                 array of the merged values.
             most_values: The greatest number of values that are merged into one.
         """

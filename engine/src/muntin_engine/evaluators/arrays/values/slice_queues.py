@@ -54,6 +54,7 @@ class TwoStacks:
         self._older: list[State] = []
         self._newer: list[State] = []
         self._sum: State = None
+        """The merged state of the newer ones; None without newer ones."""
 
     def push(self, state: State) -> None:
         """Append a state; the caller must not mutate it afterwards."""
@@ -120,7 +121,7 @@ class Deducting(TwoStacks):
             self._newer = remaining_states
             return
 
-        # As many were deducted as remain: the merged state is made anew, which costs no more than they did.
+        # As many states were deducted as remain: the merged state is made anew, which takes no more calls than that.
         self._newer = []
         self._sum = None
         self._deducted = 0
