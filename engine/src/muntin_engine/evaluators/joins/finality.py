@@ -74,7 +74,9 @@ class Finality:
         """
         self._kind = query.kind
         self._ends_move = tuple(side.event_ends_move for side in query.sides)
+        """For each side whether the ends of its events may move."""
         self._is_edge = tuple(side.is_edge for side in query.sides)
+        """For each side whether its events are samples, which end where the next one starts."""
         self.watermarks = watermarks
         self.last_past_ends = tuple(
             _last_past_end(side, watermark) for side, watermark in zip(query.sides, watermarks, strict=True)

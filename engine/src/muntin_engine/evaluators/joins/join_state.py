@@ -151,6 +151,7 @@ class JoinState:
             KeyEvents.from_data(left_query, [record[LEFT] for record in stored], serializer, key),
             KeyEvents.from_data(right_query, [record[RIGHT] for record in stored], serializer, key),
         )
+        # A later record of the rows of a left event replaces an earlier one; without rows, it removes it.
         for _left_data, _right_data, emitted_data in stored:
             for left_id, rows in emitted_data:
                 emitted: EmittedRows = {}

@@ -64,7 +64,10 @@ class ArrivedEvents:
     rejections: list[tuple[Key, Rejection]] = field(default_factory=list)
 
     def admitted(self) -> Admitted:
-        """Return what became of the rows; a late row is either kept as a rejection, or only counted."""
+        """Return what became of the rows; a late row is either kept as a rejection, or only counted.
+
+        The rows in time are not part of it: the caller takes them from `in_time`.
+        """
         return Admitted(
             accepted=self.accepted,
             keys=self.keys,

@@ -60,6 +60,7 @@ class SideStore:
         # A new event goes behind the live events of its key that start at its tick: before the first that starts later.
         later_starts = np.minimum(rows.low, INFINITY - 1) + 1
         positions = self._first_starting(rows.keys, later_starts)
+        # The places of the live events, and between them those of the new ones, which `concat` puts behind all others.
         order = np.insert(np.arange(len(self)), positions, len(self) + np.arange(len(rows)))
         self.events = concat([self.events, rows]).take(order)
         self._longest_lifetime = max(self._longest_lifetime, longest_lifetime(rows))
@@ -78,12 +79,13 @@ class SideStore:
         first_candidates = np.searchsorted(self.events.keys, rows.keys, "left")
         longest = self._longest_lifetime
         if longest < INFINITY:
+            # An event that starts at such a tick or before has ended. The first case keeps it from passing `EARLIEST`.
             last_ended_starts = np.where(rows.low < EARLIEST + longest, EARLIEST, rows.low - longest)
             first_candidates = self._first_starting(rows.keys, last_ended_starts + 1)
         counts = np.maximum(candidate_stops - first_candidates, 0)
         totals = np.cumsum(counts)
 
-        # Block by block of rows, so that no block has more than `MOST_CANDIDATES`, unless it is a single row.
+        # Block by block of new events, so that no block has more than `MOST_CANDIDATES`, unless it is a single event.
         begin = 0
         while begin < len(rows):
             previous_total = totals[begin - 1] if begin else 0

@@ -119,6 +119,9 @@ class Revisions(RowAdmission[EventStore]):
     def _classify(self, blobs: Sequence[bytes], store: EventStore, watermark: int) -> ClassifiedRows:
         """Decode the rows of a batch, and divide them into plain ones and those to be admitted one by one.
 
+        Plain rows, as `classify` tells them from others, are admitted all at once, as arrays. New keys get codes, and
+        the store gets the schema of the rows.
+
         Args:
             blobs: The rows, as map tasks sent them.
             store: The store, with the events before the batch.

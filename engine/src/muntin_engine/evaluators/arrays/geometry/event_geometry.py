@@ -179,6 +179,7 @@ class EventGeometry(WindowGeometry[EventStore]):
             # Open windows need events that have ended: their rows are in the log alone.
             events = self.present_events(store, log.read(), watermark)
         else:
+            # All live events, without their partial states: these are lifted again when the log is read.
             events = store.live.unlifted(np.arange(len(store.live)))
         return [*store.write_batch(events, serial), *store.write_batch(store.results.held, serial)]
 
@@ -211,8 +212,8 @@ class EventGridGeometry(EventGeometry):
         """
         windows = self.grid.windows
         first = self.first_open(previous)
-        still_open = windows.first_open(progress.least.watermark)
-        stop = min(still_open, windows.first_unbegun(progress.least.horizon))
+        first_still_open = windows.first_open(progress.least.watermark)
+        stop = min(first_still_open, windows.first_unbegun(progress.least.horizon))
         yield from self.windows_between(store, first, stop)
 
     def windows_between(

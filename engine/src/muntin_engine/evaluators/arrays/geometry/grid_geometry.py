@@ -74,7 +74,7 @@ class GridGeometry(StretchGeometry):
         """Return the first slice that is in time for all specifications of windows: rows before it are late."""
         first_slices: list[int] = []
         for grid, first_open in zip(self._grids, self.stage(previous), strict=True):
-            first_slices.append(grid.first_legal(first_open))
+            first_slices.append(grid.first_legal(first_open))  # the first slice that no complete window has
         return max(first_slices)
 
     def restore(self, store: StretchStore, entries: Sequence[LogEntry], cells: Cells, progress: InputsProgress) -> None:
@@ -187,7 +187,7 @@ class GridGeometry(StretchGeometry):
         """Return the first slice that is part of an open window of any specification."""
         first_slices: list[int] = []
         for grid, first_open in zip(self._grids, self.stage(progress), strict=True):
-            first_slices.append(grid.first_live(first_open))
+            first_slices.append(grid.first_live(first_open))  # of the first open window
         return min(first_slices)
 
 

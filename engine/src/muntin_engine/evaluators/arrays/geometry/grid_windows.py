@@ -365,8 +365,8 @@ class _Table:
     def _running(self, values: Array) -> Array:
         """Return for each cell of the table the sum of the values of the stretches that include its window.
 
-        A value is added at the first window of its stretch, and subtracted at the window after its last one. Then each
-        window gets the sum of all that was added and subtracted up to it.
+        A value is added at the first window of its stretch. At the window after the last one of its stretch, if the
+        table has one, it is subtracted. Then each window gets the sum of all that was added and subtracted up to it.
         """
         cells = np.zeros((self._count * self._keys, *values.shape[1:]), values.dtype)
         np.add.at(cells, self._first_cells, values)

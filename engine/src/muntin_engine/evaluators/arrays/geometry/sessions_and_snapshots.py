@@ -28,8 +28,8 @@ def sessions_of(stretches: StretchTable) -> Groups:
     ends = stretches.high[order]
     is_other_key = _are_first(keys)
 
-    # For each stretch the latest end of its key so far. Often ends are in the order of starts, as of points: then it is
-    # its own end.
+    # For each stretch the latest end of its key so far. Often ends are in the order of starts, as of points: then the
+    # latest end is that of the stretch itself.
     latest_ends = ends
     are_in_order = (is_other_key[1:] | (ends[1:] >= ends[:-1])).all()
     if not are_in_order:
@@ -80,7 +80,7 @@ def _running_maximum(values: IntArray, groups: IntArray) -> IntArray:
 class Edges:
     """The starts and ends of events before a watermark, by key and in their order, and the snapshots between them.
 
-    Edges of a key at one tick are one boundary. Sums run over all keys; what they are before the first edge of a key
+    Edges of a key at one tick are one boundary. Totals run over all keys; for each key, the total before its first edge
     is subtracted again, which is exact of integers that wrap around, and of floats on a grid.
 
     Cost: a sort of the edges, and for each number of a partial state a few passes over them.
@@ -88,8 +88,8 @@ class Edges:
     Attributes:
         most_values: The greatest number of values in a sum.
         keys: The key of each snapshot.
-        starts: Its start.
-        ends: Its end.
+        starts: The start of each snapshot.
+        ends: The end of each snapshot.
     """
 
     def __init__(self, events: StretchTable, previous_watermark: int, watermark: int) -> None:
@@ -107,7 +107,7 @@ class Edges:
         keys = np.concatenate([events.keys[self._begun], events.keys[self._ended]])
         ticks = np.concatenate([events.low[self._begun], events.high[self._ended]])
         self._order = by_key_and_start(keys, ticks)
-        self.most_values = max(1, len(keys))  # totals run over all edges
+        self.most_values = max(1, len(keys))  # the most values that `sums` adds up: its totals run over all edges
         keys = keys[self._order]
         ticks = ticks[self._order]
 
@@ -169,7 +169,7 @@ class Edges:
         key_ends = np.append(self._key_firsts[1:], edge_count)
         key_places = np.searchsorted(self._key_firsts, start_edges, "right") - 1
         end_edges = key_ends[key_places]
-        # Events that have ended have begun, too: each is found among those by its place.
+        # Events that have ended have begun, too: each is found by its place among those that have begun.
         ended_places = np.searchsorted(self._begun, self._ended)
         end_edges[ended_places] = edge_places[len(self._begun) :]
 

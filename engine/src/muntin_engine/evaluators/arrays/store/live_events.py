@@ -178,7 +178,7 @@ class LiveEvents:
         is_event = has_hash & self._identities(candidates).are_same(identities)
         places: IntArray = np.where(is_event, candidates, -1)
 
-        # Another identity may have the same hash: then all events of that hash are compared.
+        # Where the nearest event of the hash is another one, all events of that hash are compared.
         for row in np.flatnonzero(has_hash & ~is_event):
             high = np.searchsorted(self._hashes, hashes[row], "right")
             same_hash = self._order[low[row] : high]

@@ -31,8 +31,8 @@ class ArrayStore(ABC):
         """Make an empty store.
 
         Args:
-            stretch_format: The format of its stretches.
-            with_rows: True if blobs have the rows beside their partial states, because late rows are kept.
+            stretch_format: The format of the stretches in blobs and log entries.
+            with_rows: True if blobs have the rows beside their stretches, because late rows are kept.
         """
         self.keys = KeyTable()
         self.codec = StretchCodec(stretch_format, self.keys, with_rows=with_rows)

@@ -101,7 +101,7 @@ class WaitingRows:
         codes = keys.codes(from_blob(key_blob)).tolist()
         for code, events in zip(codes, codec.unpack(packed), strict=True):
             pending_by_id = self.by_key.setdefault(code, {})
-            for id, start, rows, base in events:
+            for id, start, rows, base in events:  # `base` is the state that the rows apply to, or None
                 pending_by_id[id, start] = pending_from_data(id, start, rows, base)
         schema: pa.Schema = from_blob(schema_blob).schema
         return schema

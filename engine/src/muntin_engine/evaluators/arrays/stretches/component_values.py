@@ -256,6 +256,7 @@ class Exact:
 
     def to_arrow(self) -> pa.Array:
         """Encode the sums as a column of structs, with a field for each of their arrays."""
+        # `from_arrow` tells the arrays of `Sums` apart by the beginnings of these names.
         arrays = {f"lane {number}": lane for number, lane in enumerate(self.sums.lanes)}
         arrays |= {f"high {number}": lane for number, lane in enumerate(self.sums.high)}
         if self.sums.non_finite is not None:

@@ -86,7 +86,7 @@ class ColumnFormat(StretchFormat):
 
     def read_entry(self, entry: LogEntry, keys: KeyTable) -> Arrival:
         """Decode a log entry; only components of forms need an upgrade if an older schema version wrote it."""
-        if entry.schema_version is None or not self.forms:
+        if entry.schema_version is None or not self.forms:  # None: the present version wrote it
             entry_keys, stretches, packed = from_blob(entry.data, self._parts)
         else:
             entry_keys, stretches, packed = from_old_blob(entry.data, self.forms, entry.schema_version)
@@ -173,7 +173,7 @@ class StretchCodec:
             arrival = self._format.read_blob(blob, self._keys, with_rows=self._with_rows)
             arrivals.append(arrival)
             # The blob may be written to the log as it is, unless two of its keys differ as bytes and are equal: then
-            # their stretches were merged as they were read.
+            # stretches of both were perhaps merged as they were read.
             distinct_codes, _ = distinct(arrival.codes)
             if len(distinct_codes) == len(arrival.codes):
                 self._blobs_of_batch.append(_BlobOfBatch(arrival.stretches, blob))

@@ -322,7 +322,7 @@ def lift_each(
 
     parts: dict[Part, Values]
     if forms is None:
-        columns = {f"i{place}": column for place, column in enumerate(rows.inputs)}
+        columns = {f"i{place}": column for place, column in enumerate(rows.inputs)}  # as the bucket reads them
         parts = {ROWS: RowValues(arrow_table(columns), order)}
     else:
         parts = row_parts(forms, rows, order, stretch_ends)

@@ -58,7 +58,8 @@ class ListedRows(ColumnFormat, StretchValues):
 
         Args:
             query: The query.
-            grids: Its slices; none of sessions and snapshots.
+            grids: The windows of each specification, over slices that all of them share; none of sessions and
+                snapshots.
             gap: How far the stretch of an event reaches past its last tick: by the gap of sessions, otherwise by 1
                 tick.
             slides: True if modules carry their states from window to window, adding and removing rows.
@@ -87,7 +88,7 @@ class ListedRows(ColumnFormat, StretchValues):
         """Decode a log entry, and bring the columns of its rows into the order that the query has now."""
         arrival = super().read_entry(entry, keys)
         version = entry.schema_version
-        if version is None:
+        if version is None:  # the present schema version wrote the entry
             return arrival
         lists: RowLists = arrival.stretches.parts[LISTS]
         reordered_lists = replace(lists, table=_with_inputs(lists.table, version.columns))
@@ -215,6 +216,7 @@ def _with_inputs(table: pa.Table, columns: Sequence[int | None]) -> pa.Table:
     """
     reordered = {name: table.column(name) for name in TIMES if name in table.column_names}
     for place, stored_place in enumerate(columns):
+        # There is a place: a query is refused if a module reads a column that its stored rows do not have.
         reordered[f"i{place}"] = table.column(f"i{stored_place}")
     return pa.table(reordered)
 

@@ -54,8 +54,8 @@ class PythonStates(StretchValues):
         """Describe the states of a query.
 
         Args:
-            modules: Its modules.
-            grids: Its slices; none of sessions.
+            modules: The modules of the query.
+            grids: The windows of each specification, over slices that all of them share; none of sessions.
             gap: How far the stretch of an event reaches past its last tick: by the gap of sessions, otherwise by 1
                 tick.
             with_late_rows: True if the rows travel with the states, because late rows are kept.

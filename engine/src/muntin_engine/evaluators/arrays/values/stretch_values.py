@@ -82,8 +82,9 @@ class FormComponents(ColumnFormat, StretchValues):
         """Describe the components of a query.
 
         Args:
-            forms: Its forms.
-            grids: Its slices; none of sessions and snapshots.
+            forms: The forms of the query.
+            grids: The windows of each specification, over slices that all of them share; none of sessions and
+                snapshots.
             gap: How far the stretch of an event reaches past its last tick: by the gap of sessions, otherwise by 1
                 tick.
             with_late_rows: True if the rows travel with the components, because late rows are kept.
