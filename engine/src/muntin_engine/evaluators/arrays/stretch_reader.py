@@ -133,7 +133,12 @@ class StretchReader:
             yield StateRow(kind, key, start, end, value=None, events=weight, batch=batch)
 
     def _extent(self, low: int, high: int) -> tuple[int, int]:
-        """Return the start and the end of a stretch in ticks, given its first and last slice, or these ticks."""
+        """Return the start and the end of a stretch in ticks.
+
+        Args:
+            low: The first slice of the stretch; of a session or snapshot its start in ticks.
+            high: The last slice of the stretch; of a session or snapshot its end in ticks.
+        """
         if not self._grids:
             return low, high  # sessions and snapshots are stretches of ticks
         grid = self._grids[0]

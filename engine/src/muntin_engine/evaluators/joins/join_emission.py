@@ -103,8 +103,9 @@ class JoinEmission:
             return lefts
         lefts_by_id = {event.id: event for event in self._changed_events(LEFT)}
 
-        # Also those beside a changed right event, where it was before the batch and where it is after it. A left event
-        # that ends where the right one starts is among them: so each is looked up from the tick before its start on.
+        # Also the left events beside a changed right event, where that was before the batch and where it is after it. A
+        # left event that ends where the right one starts is among them: so lefts are looked up from the tick before the
+        # start of the right event on.
         changed_rights: list[StoredEvent] = []
         for change in self._changes[RIGHT].values():
             for right in change:
@@ -155,8 +156,8 @@ class JoinEmission:
 
         Args:
             left: The left event.
-            rows: Its rows.
-            rights: Its `neighbours` that meet the condition with it.
+            rows: The rows of the left event, final or not.
+            rights: The `neighbours` of the left event that meet the condition with it.
             left_timers: The watermarks that left events wait for.
         """
         awaited_watermarks = self._awaited_to_drop(left)
@@ -182,7 +183,7 @@ class JoinEmission:
         return final_rows
 
     def _awaited_to_drop(self, left: StoredEvent) -> list[AwaitedWatermark]:
-        """Return the watermark at which a left event can be dropped, if its end does not say that."""
+        """Return the watermark at which a left event can be dropped before its end says so; none in most joins."""
         del left
         return []
 
@@ -388,8 +389,8 @@ class ClipEmission(JoinEmission):
         return [Match(None, left.start, min(left.end, clipped_at))]
 
     def _awaited_to_drop(self, left: StoredEvent) -> list[AwaitedWatermark]:
-        """Return the watermark at which a left event may be clipped for good."""
-        clipped_at = self._clipped_at[left.id]
+        """Return the watermark at which a left event may be clipped for good; none if it never is, or is already."""
+        clipped_at = self._clipped_at[left.id]  # `_rows_of` has entered it, before this is asked
         if clipped_at == NEVER:
             return []
         if not self._finality.is_past(LEFT, left):
@@ -414,7 +415,7 @@ class ClipEmission(JoinEmission):
 
     def _forget_rights(self) -> None:
         """Drop the right events that no later row needs, except those that clip a left event."""
-        # A filtered event clips nothing, though a clip may lie where it starts.
+        # An event that a filter left out clips nothing, though another event may clip at its start.
         self._forget(RIGHT, self._watermarks[LEFT], lambda event: event.is_member and self._clip_ticks.has(event.start))
 
 

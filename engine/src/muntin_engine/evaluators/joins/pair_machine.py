@@ -109,7 +109,7 @@ def process_pairs(
             pairs += _pairs_of(query, store, side, events)
             store.add(side, events)
 
-    # Events are dropped only now: those of the batch, too, may have made pairs and be over.
+    # Events are dropped only now: events of the batch may be over already, but they have made their pairs first.
     store.forget(watermarks)
     store.write(state.log, watermarks)
     sizes = store.close(state)

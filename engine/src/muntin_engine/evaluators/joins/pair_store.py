@@ -79,7 +79,7 @@ class SideStore:
         first_candidates = np.searchsorted(self.events.keys, rows.keys, "left")
         longest = self._longest_lifetime
         if longest < INFINITY:
-            # An event that starts at such a tick or before has ended. The first case keeps it from passing `EARLIEST`.
+            # An event that starts at such a tick or before has ended. The minimum is `EARLIEST`: no tick is before it.
             last_ended_starts = np.where(rows.low < EARLIEST + longest, EARLIEST, rows.low - longest)
             first_candidates = self._first_starting(rows.keys, last_ended_starts + 1)
         counts = np.maximum(candidate_stops - first_candidates, 0)
@@ -188,11 +188,11 @@ class PairStore(ArrayStore):
 
     @property
     def memory(self) -> int:
-        """The memory that it takes in bytes, roughly."""
+        """The bytes that the store takes in memory, roughly."""
         return sum(side.events.nbytes for side in self.sides) + self.keys.nbytes
 
     def used_codes(self) -> IntArray:
-        """Return the codes of the keys of which it holds something, ascending."""
+        """Return the codes of the keys of which the store holds something, ascending."""
         left, right = self.sides
         return np.union1d(left.events.keys, right.events.keys)
 
@@ -218,7 +218,9 @@ class PairStore(ArrayStore):
         self.unwritten.append(SideEvents(side, events))
 
     def forget(self, watermarks: Sequence[int]) -> None:
-        """Drop the events of each side that end at the watermark of the other input or before: no later one meets them.
+        """Drop the events of each side that end at the watermark of the other input or before.
+
+        No later event of the other input meets them.
 
         Args:
             watermarks: The watermark of each input.
@@ -233,8 +235,8 @@ class PairStore(ArrayStore):
             log: The log.
             watermarks: The watermark of each input.
         """
-        # An entry does not tell its side. If all of its events end at the lower watermark or before, neither side needs
-        # it. Before the first watermark, and after the last, nothing is removed here.
+        # The log does not know the side of an entry. If all events of an entry end at the lower watermark or before, it
+        # is not needed, whichever side it is of. Before the first watermark, and after the last, no entry is removed.
         least = min(watermarks)
         first_live = least + 1 if EARLIEST < least < INFINITY else EARLIEST
         log.forget(first_live)
@@ -245,7 +247,7 @@ class PairStore(ArrayStore):
 
     def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
         """Merge log entries into one per side, dropping events that end before `first_live`."""
-        last_past = first_live - 1
+        last_past = first_live - 1  # the log asks by ticks alone, so it serves as the watermark of both inputs
         return self._write_sides(self._read_by_side(entries), watermarks=(last_past, last_past))
 
     def events_by_side(self) -> Iterator[SideEvents]:

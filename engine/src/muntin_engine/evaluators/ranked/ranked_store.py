@@ -45,7 +45,7 @@ class RowsToRelease:
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes they take."""
+        """The bytes that the rows take in memory, roughly."""
         return self._counts.nbytes + sum(piece.nbytes for piece in self._pieces)
 
     @property
@@ -124,7 +124,7 @@ class LastRowsOfKeys:
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes they take."""
+        """The bytes that the rows take in memory, roughly."""
         by_key = self._piece_of_key.nbytes + self.first_times.nbytes
         return by_key + sum(piece.nbytes for piece in self._pieces)
 

@@ -41,7 +41,7 @@ class ClassifiedRows(NamedTuple):
         keys: The number of keys with rows.
         plain: The changes that need no look at each row.
         new_events: The events that plain rows insert.
-        other_rows: The other rows, by the codes of their keys.
+        other_rows: The rows that are not plain, by the codes of their keys.
     """
 
     rows: int = 0
@@ -85,7 +85,7 @@ class Revisions(RowAdmission[EventStore]):
 
         The blobs are tables with key columns, `id`, `start`, `end`, `new_end` and the payload.
         """
-        # Most rows are admitted as arrays, the others, and those that waited, one by one.
+        # Most rows are admitted as arrays. Other rows of the batch, and rows that waited, are admitted one by one.
         previously_waiting = self._filter.count(store.waiting.rows)
         incoming = self._classify(blobs, store, previous.least.watermark)
         single = SingleChanges()

@@ -131,8 +131,8 @@ class EventGeometry(WindowGeometry[EventStore]):
         serial = log.serial + 1  # records of one batch have one number, larger than that of all records before
         entries: list[Entry] = []
         if store.changed_events is not None:
-            # An event that is over needs no record, unless the log may have an earlier record of it: then that one
-            # would be its last, and would count again.
+            # An event that is over needs no record, unless the log may have an earlier record of it: without a new one,
+            # the earlier record would be the last of the event, and count again.
             events = store.changed_events.events
             needs_no_record = self.are_over(store, events, watermark) & ~store.changed_events.are_stored
             entries += store.write_batch(events.where(~needs_no_record), serial)
@@ -338,7 +338,7 @@ class EventSnapshotGeometry(EventGeometry):
 
     def first_start(self, store: EventStore) -> int:
         """Return the least start of an open snapshot with an event; `INFINITY` if there is none."""
-        # Events that have ended are gone, and others are cut: the first open snapshot starts with one of them.
+        # Events that have ended are gone, and others are cut: the first open snapshot starts where a live event does.
         starts: IntArray = store.live.members().low
         return int(starts.min(initial=INFINITY))
 

@@ -324,7 +324,7 @@ def settle(pieces: StretchPieces, start: int, stop: int, values: StretchValues, 
         return None
     parts = [part for part in _parts(pieces, start, stop) if len(part)]
     if not parts:
-        return pieces.tables[0].take(slice(0, 0))  # no rows, and the columns of the others
+        return pieces.tables[0].take(slice(0, 0))  # an empty table with the parts of other tables
     if len(parts) == 1:
         return parts[0]
     settled = values.merge_alike(parts, keys)
@@ -358,7 +358,7 @@ def carry_slices(pieces: StretchPieces, first_open: int, values: StretchValues, 
 
 
 def carried(slices: StretchTable, first_open: int) -> StretchTable:
-    """Move slices before the first open window to the slice that has its number; later slices stay where they are."""
+    """Move the slices before the first open window to the slice with that window's number; later slices stay."""
     low: IntArray = np.maximum(slices.low, first_open)
     return slices.moved(low=low, high=low)
 

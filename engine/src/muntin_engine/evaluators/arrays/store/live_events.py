@@ -47,9 +47,9 @@ class Identities(NamedTuple):
     """What tells n events apart.
 
     Attributes:
-        codes: The codes of their keys.
-        ids: Their ids, as `ids_of` returns them.
-        starts: The starts that they were inserted with.
+        codes: The codes of the events' keys.
+        ids: The ids of the events, as `ids_of` returns them.
+        starts: The starts that the events were inserted with.
     """
 
     codes: IntArray
@@ -206,7 +206,7 @@ class LiveEvents:
         self.held = self.held.take(kept_places)
         self._ids = self._ids[kept_places]
 
-        # The index, which is in the order of hashes, loses the same events; the others have new places.
+        # The index, which is in the order of hashes, loses the same events; the kept events have new places.
         new_places = np.cumsum(is_kept) - 1
         is_kept_in_index = is_kept[self._order]
         self._hashes = self._hashes[is_kept_in_index]

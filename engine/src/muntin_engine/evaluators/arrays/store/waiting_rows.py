@@ -24,9 +24,9 @@ class IdentityInBucket(NamedTuple):
     """What tells an event apart from all others of a bucket; `Identities` is the same of many, as arrays.
 
     Attributes:
-        code: The code of its key.
-        id: Its id.
-        start: The start that it was inserted with.
+        code: The code of the event's key.
+        id: The id of the event.
+        start: The start that the event was inserted with.
     """
 
     code: int

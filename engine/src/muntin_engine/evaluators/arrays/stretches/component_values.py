@@ -52,7 +52,7 @@ class Values(Protocol):
 
     @property
     def nbytes(self) -> int:
-        """The bytes that they take, roughly."""
+        """The bytes that the values take, roughly."""
         ...
 
     def take(self, places: IntArray | slice) -> Self:
@@ -319,11 +319,11 @@ class Collected:
         return True
 
     def running(self, deltas: Deltas) -> Collected:
-        """Refuse: they cannot be subtracted."""
+        """Refuse: values that are put side by side cannot be subtracted."""
         raise TypeError(f"{self.component} cannot be subtracted, in sums of {deltas.most_values}")
 
     def through(self, function: Callable[[Component, Array], Array], most_values: int) -> Collected:
-        """Refuse: no function merges them."""
+        """Refuse: no function merges values that are put side by side."""
         raise TypeError(f"{self.component} is put side by side, not merged by {function}, {most_values} at most")
 
     @property

@@ -55,7 +55,7 @@ class HoldsKeys(Protocol):
     """The store of a bucket, which holds the codes of keys."""
 
     def used_codes(self) -> IntArray:
-        """Return the codes of the keys of which it holds something, ascending."""
+        """Return the codes of the keys of which the store holds something, ascending."""
         ...
 
     def renumber(self, new_codes: IntArray) -> None:

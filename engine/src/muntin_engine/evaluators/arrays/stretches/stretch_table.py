@@ -67,7 +67,7 @@ def parts_of(forms: Sequence[BoundForm]) -> dict[Part, Component]:
 
 
 def components_of(form: BoundForm) -> dict[str, Component]:
-    """Return the components that partial states have of a form, with the number of payloads that it took."""
+    """Return the components that partial states have of a form, with the number of payloads that the form took."""
     return {PAYLOADS: COUNTED, **form.stored}
 
 
@@ -212,7 +212,7 @@ def alike(stretches: StretchTable) -> Groups:
     key_count = int(stretches.keys.max()) + 1
     codes, size = compress(ends * key_count + stretches.keys, product(count, key_count))
 
-    # All members of a group have its key and its ends: those of the first one are those of the group.
+    # All members of a group have one key and the same ends, which are read from its first member.
     first = first_places(codes, size)
     low = stretches.low[first]
     high = low if stretches.are_points else stretches.high[first]

@@ -50,7 +50,7 @@ class RowsToLift:
     Attributes:
         bucket_count: The number of buckets that keys are spread over.
         starts: The start of each row's lifetime, in ticks.
-        ends: Its end; None where all are points.
+        ends: The end of each row's lifetime; None if all rows are points.
         keys: The key columns.
         inputs: The input columns.
         sources: The source that each row is of, where late rows are kept with it.
@@ -338,7 +338,7 @@ def ends_of_stretches(starts: IntArray, ends: IntArray | None, gap: int) -> IntA
 
     Args:
         starts: The starts of the events.
-        ends: Their ends; None if all events are points, whose only tick is their start.
+        ends: The ends of the events; None if all events are points, whose only tick is their start.
         gap: How far the stretch of an event reaches past its last tick: by the gap of sessions, otherwise by 1 tick.
     """
     if ends is None:

@@ -114,7 +114,10 @@ class ListedRows(ColumnFormat, StretchValues):
         return sliding_windows(self._modules, self._grids, keys, queue_of=RowQueue, slices_have_states=False)
 
     def of_slices(self, slices: StretchTable) -> StretchTable:
-        """Return slices with the list of their payloads for each module, which sliding windows add and remove."""
+        """Return slices with lists of payloads, one for each module, in the place of states.
+
+        Sliding windows add these payloads to their own states as the slice enters, and remove them as it leaves.
+        """
         lists: RowLists = slices.parts[LISTS]
         places = lists.places()
         columns = lists.payload(places, self._values_of)

@@ -86,7 +86,7 @@ class TwoStacks:
 
     def state(self) -> State:
         """Return the merged state of the slices; there is at least one. The caller must not mutate it."""
-        # The state on top of the older ones is the merge of all of these; the sum is that of the newer ones.
+        # The state on top of the older ones is the merge of all older ones; the sum is the merge of all newer ones.
         if not self._newer:
             return self._older[-1]
         if not self._older:

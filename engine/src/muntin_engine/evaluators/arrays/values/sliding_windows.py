@@ -320,8 +320,9 @@ def steps_of(  # members, and the windows that they go through
         >>> [tuple(map(int, step[1:])) for step in zip(*steps)]  # first, stop, exits, entries, members
         [(-1, 0, 0, 1, 1), (0, 1, 0, 1, 2), (1, 2, 1, 0, 1), (2, 8, 1, 0, 0), (8, 10, 0, 1, 1), (10, 20, 1, 0, 0)]
     """
-    # A key has a step wherever members enter or leave, and one at the first window if it has members from before. Each
-    # of these is a change at a window: first come those of members from before, then entries, then exits.
+    # A key has a step wherever members enter or leave, and one at the first window if it has members from before. So
+    # there are three kinds of changes at a window, in this order: one change for all members that a key has from
+    # before, then one for each member that enters, then one for each member that leaves.
     exiting = np.flatnonzero(exit_windows <= stop)
     previous_keys, previous_counts = np.unique(keys[:previous_count], return_counts=True)
     entries = entry_windows[previous_count:]
