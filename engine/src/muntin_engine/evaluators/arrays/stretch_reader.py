@@ -141,7 +141,7 @@ class StretchReader:
         """
         if not self._grids:
             return low, high  # sessions and snapshots are stretches of ticks
-        grid = self._grids[0]
+        grid = self._grids[0]  # all grids have the same slices
         start = grid.extent(low).start
         end = INFINITY if high == INFINITY else grid.extent(high).end
         return start, end

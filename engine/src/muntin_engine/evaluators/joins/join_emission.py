@@ -37,6 +37,7 @@ class JoinEmission:
         self._finality = finality
         self._watermarks = finality.watermarks
         self._looks_at_all = False
+        # Timers are not stored: a key that was just decoded looks at all left events once, and so makes them anew.
         if state.left_timers is None and (query.waits or query.kind is JoinKind.CLIP):
             state.left_timers = LeftTimers()
             self._looks_at_all = True
@@ -415,8 +416,13 @@ class ClipEmission(JoinEmission):
 
     def _forget_rights(self) -> None:
         """Drop the right events that no later row needs, except those that clip a left event."""
-        # An event that a filter left out clips nothing, though another event may clip at its start.
-        self._forget(RIGHT, self._watermarks[LEFT], lambda event: event.is_member and self._clip_ticks.has(event.start))
+
+        def clips(event: StoredEvent) -> bool:
+            """Return True if a right event clips a left one."""
+            # An event that a filter left out clips nothing, though another event may clip at its start.
+            return event.is_member and self._clip_ticks.has(event.start)
+
+        self._forget(RIGHT, self._watermarks[LEFT], is_needed=clips)
 
 
 def _has_same_payloads(

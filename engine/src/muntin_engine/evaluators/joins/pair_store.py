@@ -243,7 +243,7 @@ class PairStore(ArrayStore):
         log.append(self._write_sides(self.unwritten, watermarks))
         self.unwritten = []
         live_bytes = self.codec.size_of(len(self))
-        log.tidy(self, live_bytes, lambda: self._all_entries(watermarks), first_live)
+        log.tidy(self, live_bytes, whole=lambda: self._all_entries(watermarks), first_live=first_live)
 
     def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
         """Merge log entries into one per side, dropping events that end before `first_live`."""

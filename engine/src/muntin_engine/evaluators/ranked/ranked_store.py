@@ -311,7 +311,7 @@ class RankedStore(ArrayStore):
         for table in self.unwritten:
             log.append(self.codec.write(table))
         self.unwritten = ()
-        log.tidy(self, self.codec.size_of(len(self)), self._all_entries)
+        log.tidy(self, live_bytes=self.codec.size_of(len(self)), whole=self._all_entries)
 
     def compact(self, entries: Sequence[LogEntry], first_live: int = EARLIEST) -> list[Entry]:
         """Merge the log entries of batches into as few as possible.

@@ -149,7 +149,7 @@ class EventGeometry(WindowGeometry[EventStore]):
         log.append(entries)
         # If more than half of the log is garbage, it is written anew with all that the store holds.
         live_bytes = store.codec.size_of(len(store) + len(store.results))
-        log.tidy(store, live_bytes, lambda: self._all_entries(store, log, serial, watermark))
+        log.tidy(store, live_bytes, whole=lambda: self._all_entries(store, log, serial, watermark))
         store.write_waiting(state.cells)
 
     def present_events(self, store: EventStore, entries: Sequence[LogEntry], watermark: int) -> StretchTable:

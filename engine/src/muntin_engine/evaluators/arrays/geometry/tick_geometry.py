@@ -111,7 +111,7 @@ class TickGeometry(StretchGeometry):
             # values: `join` changes at most the values of its first table, and `add` puts `unwritten` last.
             log.append(store.codec.write(self._live_part(store, unwritten, watermark)))
         live_bytes = store.codec.size_of(len(store.stretches))
-        log.tidy(EntryMerging(self, store, progress), live_bytes, lambda: self._all_entries(store))
+        log.tidy(EntryMerging(self, store, progress), live_bytes, whole=lambda: self._all_entries(store))
 
     def merge_entries(
         self, store: StretchStore, entries: Sequence[LogEntry], first_live: int, progress: InputsProgress

@@ -78,7 +78,8 @@ class ListedRows(ColumnFormat, StretchValues):
 
     def lift_into_slices(self, rows: RowsToLift) -> Iterator[BucketBlob]:
         """Yield the rows of slices for each bucket."""
-        return lift_rows(self._grids[0], (), rows, with_rows=True)
+        slices = self._grids[0]  # all grids have the same slices
+        return lift_rows(slices, forms=(), rows=rows, with_rows=True)
 
     def lift_each(self, rows: RowsToLift) -> Iterator[BucketBlob]:
         """Yield the rows as they are for each bucket."""

@@ -176,7 +176,7 @@ class PythonStates(StretchValues):
             """Return the extent of a slice, or of a session."""
             low = int(stretches.low[place])
             if self._grids:
-                return self._grids[0].extent(low)
+                return self._grids[0].extent(low)  # all grids have the same slices
             return Window(low, int(stretches.high[place]))
 
         return whereabouts(keys, stretches.keys, extent)

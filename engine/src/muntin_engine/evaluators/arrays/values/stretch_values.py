@@ -96,7 +96,8 @@ class FormComponents(ColumnFormat, StretchValues):
 
     def lift_into_slices(self, rows: RowsToLift) -> Iterator[BucketBlob]:
         """Yield the components of slices for each bucket."""
-        return lift_rows(self._grids[0], self.forms, rows, with_rows=self.with_late_rows)
+        slices = self._grids[0]  # all grids have the same slices
+        return lift_rows(slices, self.forms, rows, with_rows=self.with_late_rows)
 
     def lift_each(self, rows: RowsToLift) -> Iterator[BucketBlob]:
         """Yield the components of each row for each bucket."""
