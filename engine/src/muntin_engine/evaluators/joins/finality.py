@@ -137,7 +137,8 @@ class Finality:
         if not self.lasts(RIGHT, right, end):
             return [AwaitedWatermark(RIGHT, end)]
 
-        # Nor may the row become longer: it ends where one of its events does, and one that ends there has to be past.
+        # Nor may the row become longer. It ends where one of its events does, or both: one event that ends there and is
+        # past keeps the row from that.
         awaited: list[AwaitedWatermark] = []
         for side, event in ((LEFT, left), (RIGHT, right)):
             if event.end != end:
@@ -165,7 +166,7 @@ class Finality:
 
         # First the ticks of the part: a later right event must not cover them.
         if self._kind is JoinKind.SEMI:
-            # Here the part consists of covered ticks: they must stay covered, and the tick before them uncovered.
+            # Here the part consists of covered ticks. They must stay covered, and the tick before the part uncovered.
             if self._certain_end(start, rights) < end:
                 # Once the watermark is at the end of the part, no right event can come to end within the part.
                 return [AwaitedWatermark(RIGHT, end)]

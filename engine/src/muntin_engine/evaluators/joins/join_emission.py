@@ -330,7 +330,7 @@ class JoinEmission:
         others of its event, and where an event can be dropped.
         """
         soonest = [INFINITY, INFINITY]
-        held_from = INFINITY  # the start of the first row that is held back: the output watermark stays before it
+        held_from = INFINITY  # the start of the first row that is held back, which the output watermark does not pass
         if self._left_timers is not None:
             for side, awaited in enumerate(self._left_timers.awaited):
                 soonest[side] = min(INFINITY, awaited.least())

@@ -93,6 +93,7 @@ def process_pairs(
     previous, progress = advance_progress(state.metadata, trackers, batch.reports)
     watermarks = watermarks_of(progress)
     output_watermark = progress.least.watermark
+    # Without rows there are no pairs, and without progress of a watermark no event is dropped.
     if not batch.evaluator_blobs and watermarks_of(previous) == watermarks:
         return unchanged_result(state, previous, progress, output_watermark)
 

@@ -198,8 +198,8 @@ class KeyStates:
             key: The rows of the key.
             results: The list to which the results are added.
         """
-        # The state stops at the newest row of each window, and at the last row, even if no window is computed there:
-        # the next batch goes on from that.
+        # The state stops at the newest row of each window, and at the key's last row, even if no window is computed at
+        # the last row: the next batch goes on from there.
         size = self._windows.size
         stops = list(key.newest)
         if not stops or stops[-1] < key.size - 1:

@@ -224,8 +224,8 @@ def group_rows(grid: SliceGrid, rows: RowsToLift, keys: SpreadKeys) -> Groups:
     # - its run * the number of keys of its bucket
     # - the place of its key in the bucket
     cell_count = product(len(keys.buckets), run_count)
-    key_counts = np.diff(keys.bounds)  # of each bucket
-    first_cells = keys.bounds * run_count  # of each bucket
+    key_counts = np.diff(keys.bounds)  # for each bucket the number of its keys
+    first_cells = keys.bounds * run_count  # for each bucket its first cell, and at last the number of all cells
     places_of_keys = np.arange(len(keys.buckets)) - keys.bounds[keys.buckets]
     first_cell_of_key = first_cells[keys.buckets] + places_of_keys  # on run 0
     cells_of_run = key_counts[keys.buckets]  # for each key the number of keys of its bucket
