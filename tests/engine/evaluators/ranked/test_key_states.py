@@ -96,3 +96,12 @@ def test_a_failure_names_the_key_and_the_window_of_the_row(windows: LastRows) ->
         feed.batch(at(1, value=1, key="a"), *rows_of_b, watermark=20)
     assert caught.value.key == ("b",)
     assert caught.value.window == Window(4, 8)
+
+
+def test_a_failure_while_a_window_fills_names_the_window_of_the_row() -> None:
+    """The results of rows before it say nothing of the row: while rows only enter, each is noted as it comes."""
+    feed = feed_of(last(5))
+    rows = [at(2, value=2), at(4, value=3), at(7, value=-1), at(9, value=5)]
+    with pytest.raises(ModuleFailedError, match="minus one") as caught:
+        feed.batch(*rows, watermark=20)
+    assert caught.value.window == Window(2, 8)

@@ -205,7 +205,7 @@ class FormsInMemory(WindowsInMemory, StoredResults):
     def __init__(self, plan: Plan, codec: Codec) -> None:
         """Prepare a query, whose results a codec packs where they are stored."""
         meters = [Meter() for _ in plan.modules]
-        self._fields = [module.bound_reads[0] for module in plan.modules]
+        self._fields = [module.bound_reads[0] for module in plan.modules]  # in memory, each module reads one column
         self._codec = codec
         query = evaluator_query(plan, meters)
         parts = QueryParts(plan=plan, query=query, meters=meters, codec=codec, stored_results=self)

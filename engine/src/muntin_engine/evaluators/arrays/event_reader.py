@@ -49,7 +49,7 @@ def _waiting_rows(bucket: BucketReader, store: EventStore) -> Iterator[StateRow]
         (key,) = keys_in(store.keys.take(np.array([code])))
         for pending in events.values():
             for row in pending.rows:
-                # What is shared by all evaluators does not know the key of the row.
+                # `waiting_row`, which all evaluators share, does not know the key of the row.
                 yield waiting_row(bucket.identity, row)._replace(key=key)
 
 

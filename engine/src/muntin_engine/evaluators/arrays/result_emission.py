@@ -104,7 +104,7 @@ class CorrectedResults(ResultEmission[EventStore]):
         self._is_eager = is_eager
 
     def stage(self, progress: InputsProgress) -> Hashable:
-        """Return the parts of the progress that complete windows, and those that make windows visible before."""
+        """Return the parts of the progress that complete windows, and the parts that make windows visible before."""
         (input_progress,) = progress.inputs
         return input_progress.watermark, input_progress.max_event_time, input_progress.horizon
 
@@ -140,7 +140,7 @@ class CorrectedResults(ResultEmission[EventStore]):
         return [ResultWindows(place=0, windows=changes, keys=store.keys.take(changes.keys))]
 
     def finish(self, store: EventStore, results: Sequence[ResultWindows], progress: InputsProgress) -> int:
-        """Forget the results of the windows that are complete now; return how many these were."""
+        """Forget the results of the windows that are complete now; return how many results that were."""
         del results
         return store.results.forget(progress.least.watermark)
 

@@ -21,6 +21,7 @@ from muntin_engine.evaluators.arrays.stretches.row_values import RowLists
 from muntin_engine.evaluators.arrays.stretches.stretch_blobs import from_blob
 from muntin_engine.evaluators.arrays.stretches.stretch_table import (
     LISTS,
+    LISTS_ALONE,
     Part,
     StretchTable,
     alike,
@@ -132,10 +133,15 @@ class StretchReader:
             yield StateRow(kind, key, start, end, value=None, events=weight, batch=batch)
 
     def _extent(self, low: int, high: int) -> tuple[int, int]:
-        """Return the start and the end of a stretch in ticks, given its first and last slice, or these ticks."""
+        """Return the start and the end of a stretch in ticks.
+
+        Args:
+            low: The first slice of the stretch; of a session or snapshot its start in ticks.
+            high: The last slice of the stretch; of a session or snapshot its end in ticks.
+        """
         if not self._grids:
             return low, high  # sessions and snapshots are stretches of ticks
-        grid = self._grids[0]
+        grid = self._grids[0]  # all grids have the same slices
         start = grid.extent(low).start
         end = INFINITY if high == INFINITY else grid.extent(high).end
         return start, end
@@ -220,7 +226,7 @@ def rows_of_states(bucket: BucketReader) -> Iterator[StateRow]:
 def rows_of_lists(bucket: BucketReader) -> Iterator[StateRow]:
     """Yield the rows that wait for their windows, one by one."""
     reader = StretchReader(bucket)
-    for table in reader.read(lambda version: {LISTS: None}):  # the lists of rows, whatever version wrote them
+    for table in reader.read(lambda version: LISTS_ALONE):  # whatever version wrote the lists
         lists: RowLists = table.stretches.parts[LISTS]
         places = lists.places()
         payload_columns = lists.payload(places, values_in)
@@ -252,7 +258,7 @@ def _merged(geometry: Geometry, tables: Sequence[EntryStretches]) -> Sequence[En
     """Merge stretches of one key that have the same ends, as the next micro-batch would.
 
     Tables come back as they are in two cases: the stretches of snapshots are events, which are never merged; and a
-    component that its module merges by a function cannot be merged without it.
+    component that is merged by a function of its module cannot be merged here, where the function is missing.
 
     Args:
         geometry: The geometry of the query.

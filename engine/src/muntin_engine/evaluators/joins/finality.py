@@ -40,7 +40,7 @@ class Finality:
 
     Attributes:
         watermarks: The watermark of each input.
-        last_past_ends: The tick of each input by which events have ended that are past: see `is_past`.
+        last_past_ends: For each input the last tick at which a past event of it can end: see `is_past`.
 
     Example:
         An event from 2 to 8 may still end at 5 or later, where ends move and the watermark is 5.
@@ -74,7 +74,9 @@ class Finality:
         """
         self._kind = query.kind
         self._ends_move = tuple(side.event_ends_move for side in query.sides)
+        """For each side whether the ends of its events may move."""
         self._is_edge = tuple(side.is_edge for side in query.sides)
+        """For each side whether its events are samples, which end where the next one starts."""
         self.watermarks = watermarks
         self.last_past_ends = tuple(
             _last_past_end(side, watermark) for side, watermark in zip(query.sides, watermarks, strict=True)
@@ -95,7 +97,7 @@ class Finality:
         """Return True if an event that ends at a tick or later will not come to end before it.
 
         At the watermark 5 an event from 2 to 8 lasts up to 5, and may still come to end before 6. A sample does not
-        last its first tick either, until the watermark has passed that: another one may replace it.
+        even last its first tick, until the watermark has passed that tick: another sample may replace it.
         """
         return self.watermarks[side] >= tick or self.is_past(side, event)
 
@@ -135,7 +137,8 @@ class Finality:
         if not self.lasts(RIGHT, right, end):
             return [AwaitedWatermark(RIGHT, end)]
 
-        # Nor may the row become longer: it ends where one of its events does, and one that ends there has to be past.
+        # Nor may the row become longer. It ends where one of its events does, or both: one event that ends there and is
+        # past keeps the row from that.
         awaited: list[AwaitedWatermark] = []
         for side, event in ((LEFT, left), (RIGHT, right)):
             if event.end != end:
@@ -163,9 +166,9 @@ class Finality:
 
         # First the ticks of the part: a later right event must not cover them.
         if self._kind is JoinKind.SEMI:
-            # Here the part consists of covered ticks: they must stay covered, and the tick before them uncovered.
+            # Here the part consists of covered ticks. They must stay covered, and the tick before the part uncovered.
             if self._certain_end(start, rights) < end:
-                # At the end of the part, none of the right events that cover it can come to end before that any more.
+                # Once the watermark is at the end of the part, no right event can come to end within the part.
                 return [AwaitedWatermark(RIGHT, end)]
             if left.start < start and watermark < start:
                 return [AwaitedWatermark(RIGHT, start)]
@@ -188,7 +191,7 @@ class Finality:
     def _certain_end(self, start: int, rights: Sequence[StoredEvent]) -> int:
         """Return the tick up to which right events cover all ticks from `start` on, whatever legal changes come.
 
-        It is `start` itself if they do not cover that.
+        It is `start` itself if they do not cover the tick `start`.
         """
         for since, until in self.certain_cover(rights):
             if since <= start < until:

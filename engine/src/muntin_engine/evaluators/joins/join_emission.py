@@ -37,6 +37,7 @@ class JoinEmission:
         self._finality = finality
         self._watermarks = finality.watermarks
         self._looks_at_all = False
+        # Timers are not stored: a key that was just decoded looks at all left events once, and so makes them anew.
         if state.left_timers is None and (query.waits or query.kind is JoinKind.CLIP):
             state.left_timers = LeftTimers()
             self._looks_at_all = True
@@ -103,8 +104,9 @@ class JoinEmission:
             return lefts
         lefts_by_id = {event.id: event for event in self._changed_events(LEFT)}
 
-        # Also those beside a changed right event, where it was before the batch and where it is after it. A left event
-        # that ends where the right one starts is among them: so each is looked up from the tick before its start on.
+        # Also the left events beside a changed right event, where that was before the batch and where it is after it. A
+        # left event that ends where the right one starts is among them: so lefts are looked up from the tick before the
+        # start of the right event on.
         changed_rights: list[StoredEvent] = []
         for change in self._changes[RIGHT].values():
             for right in change:
@@ -155,8 +157,8 @@ class JoinEmission:
 
         Args:
             left: The left event.
-            rows: Its rows.
-            rights: Its `neighbours` that meet the condition with it.
+            rows: The rows of the left event, final or not.
+            rights: The `neighbours` of the left event that meet the condition with it.
             left_timers: The watermarks that left events wait for.
         """
         awaited_watermarks = self._awaited_to_drop(left)
@@ -182,7 +184,7 @@ class JoinEmission:
         return final_rows
 
     def _awaited_to_drop(self, left: StoredEvent) -> list[AwaitedWatermark]:
-        """Return the watermark at which a left event can be dropped, if its end does not say that."""
+        """Return the watermark at which a left event can be dropped before its end says so; none in most joins."""
         del left
         return []
 
@@ -226,7 +228,9 @@ class JoinEmission:
             self._new_emitted[left.id] = new_emitted
 
     def _previous_version(self, side: int, id: Hashable, default: StoredEvent | None = None) -> StoredEvent:
-        """Return an event as it was before the batch; as it is now if the batch did not change it or brought it.
+        """Return an event as it was before the batch.
+
+        An event that the batch did not change, or that came with the batch, is returned as it is now.
 
         Args:
             side: The side of the event.
@@ -268,14 +272,14 @@ class JoinEmission:
             return
         # Parts of left events are emitted. They are computed anew as long as the left event is live, from all right
         # events that overlap it.
-        first_start = self._state.sides[LEFT].events.earliest(EARLIEST)
+        first_start = self._state.sides[LEFT].events.earliest(EARLIEST)  # of those that end after `EARLIEST`: of all
         self._forget(RIGHT, min(self._watermarks[LEFT], first_start))
 
     def _drop_emitted_rows(self, rights: Sequence[StoredEvent]) -> None:
         """Forget the emitted rows of right events that were dropped: nothing can change these rows any more.
 
         Args:
-            rights: The right events. A row of one is among those of a left event that overlaps it.
+            rights: The right events. Their rows are stored with the left events that overlap them.
         """
         if not rights or not self._state.emitted:
             return
@@ -322,10 +326,11 @@ class JoinEmission:
     def timer(self) -> KeyTimer:
         """Return the least watermark of each input at which the key has something to do.
 
-        Then a row becomes final, a row of the input stops waiting for others of its event, or an event can be dropped.
+        There is something to do where a row of the output becomes final, where a row of the input stops waiting for
+        others of its event, and where an event can be dropped.
         """
         soonest = [INFINITY, INFINITY]
-        held_from = INFINITY
+        held_from = INFINITY  # the start of the first row that is held back, which the output watermark does not pass
         if self._left_timers is not None:
             for side, awaited in enumerate(self._left_timers.awaited):
                 soonest[side] = min(INFINITY, awaited.least())
@@ -337,12 +342,14 @@ class JoinEmission:
             if not state.events.size:
                 continue
 
-            # An event that may change waits for its own input: the first one to end, or one that a filter left out.
+            # An event that may change waits for the watermark of its own input to pass its end. Of the events that a
+            # filter lets pass, the first one to end tells when.
             last_past_end = self._finality.last_past_ends[side]
             first_changeable = state.events.first_until_after(last_past_end)
             if first_changeable is not None:
                 soonest[side] = min(soonest[side], first_changeable.end + 1)
             if state.query.keeps is not None:
+                # The membership of an event that a filter left out ends at `EARLIEST`.
                 for filtered_event in state.events.until_at_most(EARLIEST):
                     soonest[side] = min(soonest[side], filtered_event.end + 1)
 
@@ -383,8 +390,8 @@ class ClipEmission(JoinEmission):
         return [Match(None, left.start, min(left.end, clipped_at))]
 
     def _awaited_to_drop(self, left: StoredEvent) -> list[AwaitedWatermark]:
-        """Return the watermark at which a left event may be clipped for good."""
-        clipped_at = self._clipped_at[left.id]
+        """Return the watermark at which a left event may be clipped for good; none if it never is, or is already."""
+        clipped_at = self._clipped_at[left.id]  # `_rows_of` has entered it, before this is asked
         if clipped_at == NEVER:
             return []
         if not self._finality.is_past(LEFT, left):
@@ -409,14 +416,21 @@ class ClipEmission(JoinEmission):
 
     def _forget_rights(self) -> None:
         """Drop the right events that no later row needs, except those that clip a left event."""
-        # A filtered event clips nothing, though a clip may lie where it starts.
-        self._forget(RIGHT, self._watermarks[LEFT], lambda event: event.is_member and self._clip_ticks.has(event.start))
+
+        def clips(event: StoredEvent) -> bool:
+            """Return True if a right event clips a left one."""
+            # An event that a filter left out clips nothing, though another event may clip at its start.
+            return event.is_member and self._clip_ticks.has(event.start)
+
+        self._forget(RIGHT, self._watermarks[LEFT], is_needed=clips)
 
 
 def _has_same_payloads(
     row: Match, left: StoredEvent, previous_left: StoredEvent, previous_right: StoredEvent | None
 ) -> bool:
     """Return True if the events of a row have the payloads that they had before the batch.
+
+    An event keeps its payload object unless a row brings another payload: so the objects are compared, not the values.
 
     Args:
         row: The row, with its right event as it is now.

@@ -52,7 +52,10 @@ class PassingEvaluator(JoinEvaluator):
 
 
 def join_query(plan: Plan) -> JoinQuery:
-    """Return what the evaluator of joins needs to know of a plan; events that pass are an anti join without matches."""
+    """Return what the evaluator of joins needs to know of a plan.
+
+    Events that pass as they are become an anti join in which nothing matches, as the right input has no event.
+    """
     assert plan.join is not None, "the planner chooses this evaluator for joins, and plans events that pass as joins"
     left_query = events_query(plan, plan.inputs[0])
     if plan.passes_events:  # the right input is one that never has an event

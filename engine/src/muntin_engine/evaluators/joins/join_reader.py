@@ -21,6 +21,7 @@ class PassingInCheckpoint(JoinState):
         yield from lefts.state_rows(states, inputs)
         for left_id, emitted in self.emitted.items():
             for name, row in emitted.items():
+                # The key is empty here: `rows_of_keys` fills it in.
                 yield StateRow("result", (), name.start, row.end, {"id": lefts.id_of(left_id)})
 
 
@@ -35,6 +36,7 @@ class JoinInCheckpoint(JoinState):
         for left_id, emitted in self.emitted.items():
             for name, row in emitted.items():
                 ids = {"left": lefts.id_of(left_id), "right": rights.id_of(name.right_id)}
+                # The key is empty here: `rows_of_keys` fills it in.
                 yield StateRow("result", (), name.start, row.end, ids)
 
 
@@ -49,9 +51,10 @@ def rows_of_join(bucket: BucketReader) -> Iterator[StateRow]:
 
 
 def rows_of_passed_events(bucket: BucketReader) -> Iterator[StateRow]:
-    """Yield the state of each key as rows for a reader, of a query whose events are its results."""
+    """Yield the state of each key as rows for a reader. The query computes nothing: its events are its results."""
     ((_, input_identity),) = bucket.inputs
     events = query_without_modules(bucket.identity, input_identity)
+    # Such a query is evaluated as an anti join with no events: nothing matches, so every event is a result.
     no_events = EvaluatorQuery(events.window, ())
     query = JoinQuery(JoinKind.ANTI, sides=(events, no_events), columns=())
     return rows_of_keys(bucket, PassingInCheckpoint, query)

@@ -51,9 +51,13 @@ class JoinRun(KeyedRun):
         return self._emission.timer()
 
     def output_watermark(self, earliest: int) -> int:
-        """Return the least watermark of both inputs, or the first start of a row that waits."""
+        """Return the least watermark of both inputs, or the start of the first row that waits if that is earlier.
+
+        Args:
+            earliest: The start of the first row that waits for a watermark, in any key.
+        """
         watermark = self.result.progress.watermark
-        if watermark in (EARLIEST, INFINITY):
+        if watermark in (EARLIEST, INFINITY):  # nothing is earlier than `EARLIEST`; nothing waits at `INFINITY`
             return watermark
         return min(watermark, earliest)
 

@@ -80,7 +80,7 @@ class JoinState:
 
     @property
     def plain_count(self) -> int:
-        """Number of events if they dominate the size, else 0."""
+        """The number of events if nearly all of the state's bytes are events; 0 if it has other things too."""
         if self.emitted or any(side.pending for side in self.sides):
             return 0
         return self.held_count
@@ -151,6 +151,7 @@ class JoinState:
             KeyEvents.from_data(left_query, [record[LEFT] for record in stored], serializer, key),
             KeyEvents.from_data(right_query, [record[RIGHT] for record in stored], serializer, key),
         )
+        # A later record of the rows of a left event replaces an earlier one; without rows, it removes it.
         for _left_data, _right_data, emitted_data in stored:
             for left_id, rows in emitted_data:
                 emitted: EmittedRows = {}

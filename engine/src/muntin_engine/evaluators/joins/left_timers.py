@@ -65,6 +65,8 @@ class TickIndex:
         self._tick_by_id[id] = tick
         if self._heap is not None:
             self._heap.enter(tick, (id,))
+            # The entry of the previous tick stays in the heap, which passes it over: with too many such entries, the
+            # heap is made anew.
             if len(self._heap) > max(_FEW, _REBUILD_FACTOR * len(self._tick_by_id)):
                 self._heap = self._new_heap()
 
@@ -117,9 +119,10 @@ class LeftTimers:
     def take_due(self, watermarks: Sequence[int]) -> set[Hashable]:
         """Return the ids of the left events that are to be looked at, by the watermark of each input.
 
-        The caller looks at each of them, and enters what it waits for then.
+        The caller looks at each of these events, and enters what the event waits for from then on.
         """
-        # Only a key whose decoded state lives from batch to batch comes here.
+        # Only a key whose decoded state lives from batch to batch comes here: there entries pay off, because each batch
+        # asks for the least tick. The indexes in `awaited` get theirs from `take_until`.
         self.waiting_from.make_entries()
         due_ids: set[Hashable] = set()
         for awaited, watermark in zip(self.awaited, watermarks, strict=True):

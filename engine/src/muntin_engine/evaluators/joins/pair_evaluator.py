@@ -52,7 +52,7 @@ class PairEvaluator(KeepsState, LiftsRows):
         """Process a micro-batch of a bucket and write its state."""
         plan = task.plan
         late_rows = LateRows(plan.words.axis, values_in) if plan.keeps_late_rows else None
-        query = PairQuery(_join(plan).on, late_rows)
+        query = PairQuery(condition=_join(plan).on, late_rows=late_rows)
         result = process_pairs(query, bucket_state(task, bucket, cells), task.trackers, batch)
         tables = chain.from_iterable(pair_tables(task, pairs) for pairs in result.windows)
         return evaluated(task, batch, result, tables)
@@ -63,6 +63,7 @@ class PairEvaluator(KeepsState, LiftsRows):
 
     def state_rows(self, bucket: BucketReader) -> Iterator[StateRow]:
         """Yield the live events of both inputs that a bucket of a checkpoint holds."""
+        # Without a schema version, an entry is read as it is: events need no upgrade.
         entries = [dated.entry._replace(schema_version=None) for dated in bucket.entries]
         store = PairStore()
         store.restore(entries, watermarks_of(InputsProgress.from_data(bucket.progress)))
@@ -108,7 +109,7 @@ class PairsInMemory(RunsInMemory):
         """Prepare a join, whose keys and payloads a codec packs."""
         self._join = join
         self._codec = codec
-        self._query = PairQuery(None if join.on is None else self._meets)
+        self._query = PairQuery(condition=None if join.on is None else self._meets)
 
     def lift(self, key: Key, row: InputChange) -> Iterator[BucketBlob]:
         """Yield a row as map tasks send it."""

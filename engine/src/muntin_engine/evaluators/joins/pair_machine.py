@@ -64,7 +64,10 @@ class ArrivedEvents:
     rejections: list[tuple[Key, Rejection]] = field(default_factory=list)
 
     def admitted(self) -> Admitted:
-        """Return what became of the rows; a late row is either kept as a rejection, or only counted."""
+        """Return what became of the rows; a late row is either kept as a rejection, or only counted.
+
+        The rows in time are not part of it: the caller takes them from `in_time`.
+        """
         return Admitted(
             accepted=self.accepted,
             keys=self.keys,
@@ -90,6 +93,7 @@ def process_pairs(
     previous, progress = advance_progress(state.metadata, trackers, batch.reports)
     watermarks = watermarks_of(progress)
     output_watermark = progress.least.watermark
+    # Without rows there are no pairs, and without progress of a watermark no event is dropped.
     if not batch.evaluator_blobs and watermarks_of(previous) == watermarks:
         return unchanged_result(state, previous, progress, output_watermark)
 
@@ -106,7 +110,7 @@ def process_pairs(
             pairs += _pairs_of(query, store, side, events)
             store.add(side, events)
 
-    # Events are dropped only now: those of the batch, too, may have made pairs and be over.
+    # Events are dropped only now: events of the batch may be over already, but they have made their pairs first.
     store.forget(watermarks)
     store.write(state.log, watermarks)
     sizes = store.close(state)

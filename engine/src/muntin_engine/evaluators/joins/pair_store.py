@@ -57,9 +57,10 @@ class SideStore:
         """Add events, in any order."""
         rows = rows.take(by_key_and_start(rows.keys, rows.low))
 
-        # Each goes behind the live events of its key that start at its tick: before the first that starts later.
+        # A new event goes behind the live events of its key that start at its tick: before the first that starts later.
         later_starts = np.minimum(rows.low, INFINITY - 1) + 1
         positions = self._first_starting(rows.keys, later_starts)
+        # The places of the live events, and between them those of the new ones, which `concat` puts behind all others.
         order = np.insert(np.arange(len(self)), positions, len(self) + np.arange(len(rows)))
         self.events = concat([self.events, rows]).take(order)
         self._longest_lifetime = max(self._longest_lifetime, longest_lifetime(rows))
@@ -72,18 +73,19 @@ class SideStore:
         """
         if not len(rows) or not len(self):
             return
-        # The candidates of a new event are neighbours among the live events of its key: they start before the new event
-        # ends, and after it starts less the longest lifetime. Events that start earlier have ended by then.
+        # The candidates of a new event are neighbours among the live events of its key. They start before the new event
+        # ends, and less than the longest lifetime before it starts: earlier ones have ended when it starts.
         candidate_stops = self._first_starting(rows.keys, rows.high)
         first_candidates = np.searchsorted(self.events.keys, rows.keys, "left")
         longest = self._longest_lifetime
         if longest < INFINITY:
+            # An event that starts at such a tick or before has ended. The minimum is `EARLIEST`: no tick is before it.
             last_ended_starts = np.where(rows.low < EARLIEST + longest, EARLIEST, rows.low - longest)
             first_candidates = self._first_starting(rows.keys, last_ended_starts + 1)
         counts = np.maximum(candidate_stops - first_candidates, 0)
         totals = np.cumsum(counts)
 
-        # Block by block of rows, so that no block has more than `MOST_CANDIDATES`, unless it is a single row.
+        # Block by block of new events, so that no block has more than `MOST_CANDIDATES`, unless it is a single event.
         begin = 0
         while begin < len(rows):
             previous_total = totals[begin - 1] if begin else 0
@@ -122,6 +124,7 @@ class SideStore:
         while (low < high).any():
             is_open = low < high
             middle = (low + high) // 2
+            # A finished search may stand behind the last event: what is read for it is masked by `is_open`.
             starts = self.events.low[np.minimum(middle, len(self) - 1)]
             is_earlier = is_open & (starts < ticks)
             low = np.where(is_earlier, middle + 1, low)
@@ -185,11 +188,11 @@ class PairStore(ArrayStore):
 
     @property
     def memory(self) -> int:
-        """The memory that it takes in bytes, roughly."""
+        """The bytes that the store takes in memory, roughly."""
         return sum(side.events.nbytes for side in self.sides) + self.keys.nbytes
 
     def used_codes(self) -> IntArray:
-        """Return the codes of the keys of which it holds something, ascending."""
+        """Return the codes of the keys of which the store holds something, ascending."""
         left, right = self.sides
         return np.union1d(left.events.keys, right.events.keys)
 
@@ -215,7 +218,9 @@ class PairStore(ArrayStore):
         self.unwritten.append(SideEvents(side, events))
 
     def forget(self, watermarks: Sequence[int]) -> None:
-        """Drop the events of each side that end at the watermark of the other input or before: no later one meets them.
+        """Drop the events of each side that end at the watermark of the other input or before.
+
+        No later event of the other input meets them.
 
         Args:
             watermarks: The watermark of each input.
@@ -230,19 +235,19 @@ class PairStore(ArrayStore):
             log: The log.
             watermarks: The watermark of each input.
         """
-        # An entry does not tell its side. If all of its events end at the lower watermark or before, neither side needs
-        # it. Before the first watermark, and after the last, nothing is removed here.
+        # The log does not know the side of an entry. If all events of an entry end at the lower watermark or before, it
+        # is not needed, whichever side it is of. Before the first watermark, and after the last, no entry is removed.
         least = min(watermarks)
         first_live = least + 1 if EARLIEST < least < INFINITY else EARLIEST
         log.forget(first_live)
         log.append(self._write_sides(self.unwritten, watermarks))
         self.unwritten = []
         live_bytes = self.codec.size_of(len(self))
-        log.tidy(self, live_bytes, lambda: self._all_entries(watermarks), first_live)
+        log.tidy(self, live_bytes, whole=lambda: self._all_entries(watermarks), first_live=first_live)
 
     def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
         """Merge log entries into one per side, dropping events that end before `first_live`."""
-        last_past = first_live - 1
+        last_past = first_live - 1  # the log asks by ticks alone, so it serves as the watermark of both inputs
         return self._write_sides(self._read_by_side(entries), watermarks=(last_past, last_past))
 
     def events_by_side(self) -> Iterator[SideEvents]:

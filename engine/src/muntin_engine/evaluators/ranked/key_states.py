@@ -63,7 +63,7 @@ class KeyStates:
     """
 
     def __init__(self, binding: Binding, windows: RankedWindows) -> None:
-        """Keep no state yet.
+        """Start without states.
 
         Args:
             binding: The module with the columns that it reads.
@@ -85,7 +85,7 @@ class KeyStates:
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes they take."""
+        """The bytes that the states take, roughly."""
         return len(self._states) * _STATE_BYTES
 
     def select(self, columns: Sequence[list[Any]], count: int) -> Payloads:
@@ -162,17 +162,18 @@ class KeyStates:
         method = "add_events"
         first_result = len(results)
         try:
-            # Until the window is full, rows only enter.
+            # Until the window is full, rows only enter. Each row is noted as it comes, as it may have no result.
             for place in range(key.held_count, filling_stop):
                 self.place = key.first + place
+                first_result = len(results)
                 state = add(state, [values[place]])
                 if not only_full or place + 1 == size:
                     method = "compute_result"
                     results.append(compute(state))
                     method = "add_events"
 
-            # From then on, the oldest row leaves as the next one enters. The loop counts no places, which takes time:
-            # if a call fails, the number of results since here says for which row.
+            # From then on, the oldest row leaves as the next one enters. Noting each row would take time: only the
+            # first one is noted. Each row has a result, so if a call fails, the number of results tells the row.
             first_result = len(results)
             sliding_start = max(filling_stop, key.held_count)
             self.place = key.first + sliding_start
@@ -184,7 +185,7 @@ class KeyStates:
                 method = "compute_result"
                 results.append(compute(state))
         except BaseException as error:
-            self.place += len(results) - first_result
+            self.place += len(results) - first_result  # the rows after the noted one
             raise ModuleCallError(module, method) from safe_cause(error)
         return state
 
@@ -197,8 +198,8 @@ class KeyStates:
             key: The rows of the key.
             results: The list to which the results are added.
         """
-        # The state stops at the newest row of each window, and at the last row, even if no window is computed there:
-        # the next batch goes on from that.
+        # The state stops at the newest row of each window, and at the key's last row, even if no window is computed at
+        # the last row: the next batch goes on from there.
         size = self._windows.size
         stops = list(key.newest)
         if not stops or stops[-1] < key.size - 1:

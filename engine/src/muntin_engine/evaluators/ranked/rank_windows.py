@@ -121,7 +121,7 @@ class RowsByRank:
 
 
 class RankRuns:
-    """Runs of neighbouring rows, which are windows; computes what these have of values of the rows.
+    """Windows as runs of neighbouring rows; sums and merges the values of the rows for each window.
 
     Attributes:
         most_values: The greatest number of values in a sum.

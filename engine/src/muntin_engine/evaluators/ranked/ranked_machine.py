@@ -151,7 +151,7 @@ def _admit(query: RankedQuery, blobs: Sequence[bytes], store: RankedStore, previ
         store.codec.read_blobs(blobs),
         store.keys,
         first_in_time=previous.least.watermark,
-        to_the_tick=min(previous.to_the_tick),  # the watermark before it was rounded to ends of windows, for messages
+        to_the_tick=min(previous.to_the_tick),  # the watermark as the policy says it, for messages
         late_rows=query.late_rows,
         without_late_rows=without_late_rows,
     )

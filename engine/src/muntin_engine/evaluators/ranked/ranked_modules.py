@@ -99,7 +99,7 @@ class RankedForms(RankedModules):
     ) -> ResultWindows:
         """Return windows with merged components; forms compute the results when these are written as columns."""
         table = RankRuns(ranked, windows, newest).table()
-        return ResultWindows(0, table, store.keys.take(table.keys))
+        return ResultWindows(place=0, windows=table, keys=store.keys.take(table.keys))
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,8 @@ class RankedStates(RankedModules):
         keys = _rows_of_keys(ranked, newest)
 
         def locate(_: int) -> tuple[Key, Window]:
-            """Return the key and the window of the call that failed: its row is noted in the states of its module."""
-            row = states.place
+            """Return the key and the window of the call that failed."""
+            row = states.place  # `states` are those of the loop below: they note the row of each call
             (key,) = keys_in(store.keys.take(ranked.rows.keys[row : row + 1]))
             return key, ranked.window(row, windows)
 
@@ -149,7 +149,7 @@ class RankedStates(RankedModules):
                 states.meter.since(started)
 
         table = RankRuns(ranked, windows, newest).bare_table()
-        return ResultWindows(0, table, store.keys.take(table.keys), results)
+        return ResultWindows(place=0, windows=table, keys=store.keys.take(table.keys), values=results)
 
 
 def _rows_of_keys(ranked: RowsByRank, newest: IntArray) -> list[RowsOfKey]:

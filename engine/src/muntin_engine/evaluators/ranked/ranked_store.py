@@ -45,7 +45,7 @@ class RowsToRelease:
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes they take."""
+        """The bytes that the rows take in memory, roughly."""
         return self._counts.nbytes + sum(piece.nbytes for piece in self._pieces)
 
     @property
@@ -86,7 +86,7 @@ class RowsToRelease:
         return released
 
     def codes(self) -> IntArray:
-        """Return the codes of the keys that have such rows, ascending."""
+        """Return the codes of the keys that have rows to release, ascending."""
         return np.flatnonzero(self._counts)
 
     def renumber(self, new_codes: IntArray) -> None:
@@ -124,12 +124,12 @@ class LastRowsOfKeys:
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes they take."""
+        """The bytes that the rows take in memory, roughly."""
         by_key = self._piece_of_key.nbytes + self.first_times.nbytes
         return by_key + sum(piece.nbytes for piece in self._pieces)
 
     def codes(self) -> IntArray:
-        """Return the codes of the keys that have such rows, ascending."""
+        """Return the codes of the keys that have rows in a window, ascending."""
         return np.flatnonzero(self._piece_of_key != _NO_PIECE)
 
     def of_keys(self, codes: IntArray) -> StretchTable:
@@ -236,9 +236,10 @@ class RankedStore(ArrayStore):
         """Make an empty store.
 
         Args:
-            states: The states of each module whose state goes on from window to window; none of others.
+            states: The states of each module, which go on from window to window; none if windows are computed by forms.
             with_late_rows: True if blobs have the rows beside their stretches, because late rows are kept.
         """
+        # Ranks are whole numbers, which are never merged. The columns of rows are no part that must be named.
         super().__init__(ColumnFormat(parts={RANK: COUNTED}), with_rows=with_late_rows)
         self.waiting = RowsToRelease()
         self.in_windows = LastRowsOfKeys()
@@ -255,7 +256,7 @@ class RankedStore(ArrayStore):
 
     @property
     def memory(self) -> int:
-        """About how many bytes it takes in memory."""
+        """The bytes that the store takes in memory, roughly."""
         objects = sum(states.nbytes for states in self.states)
         return self.waiting.nbytes + self.in_windows.nbytes + objects + self.keys.nbytes
 
@@ -265,7 +266,7 @@ class RankedStore(ArrayStore):
         return min(self.waiting.first_time, int(self.in_windows.first_times.min(initial=INFINITY)))
 
     def used_codes(self) -> IntArray:
-        """Return the codes of the keys of which it holds something, ascending."""
+        """Return the codes of the keys of which the store holds something, ascending."""
         return np.union1d(self.waiting.codes(), self.in_windows.codes())
 
     def renumber(self, new_codes: IntArray) -> None:
@@ -310,7 +311,7 @@ class RankedStore(ArrayStore):
         for table in self.unwritten:
             log.append(self.codec.write(table))
         self.unwritten = ()
-        log.tidy(self, self.codec.size_of(len(self)), self._all_entries)
+        log.tidy(self, live_bytes=self.codec.size_of(len(self)), whole=self._all_entries)
 
     def compact(self, entries: Sequence[LogEntry], first_live: int = EARLIEST) -> list[Entry]:
         """Merge the log entries of batches into as few as possible.

@@ -45,7 +45,7 @@ class RowSequence:
             places: The places of the columns among the inputs of the query; the first one decides first.
             values_of: Returns the values of an input column.
         """
-        return cls([f"i{place}" for place in places], values_of)
+        return cls([f"i{place}" for place in places], values_of)  # input columns are named `i0`, `i1` and so on
 
     def sorted(self, rows: StretchTable) -> StretchTable:
         """Sort rows by key, by time, by the columns of the sequence, and at last by content.

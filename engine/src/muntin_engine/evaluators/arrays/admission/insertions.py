@@ -109,7 +109,7 @@ class Insertions(RowAdmission[StretchStore]):
             store.codec.read_blobs(blobs),
             store.keys,
             first_in_time=self._geometry.first_in_time(previous),
-            to_the_tick=min(previous.to_the_tick),
+            to_the_tick=min(previous.to_the_tick),  # the watermark as the policy says it, for messages
             late_rows=self._late_rows,
             without_late_rows=self._geometry.values.without_late_rows,
         )

@@ -92,8 +92,8 @@ def admit_single_rows(
 ) -> SingleChanges:
     """Admit rows one by one, together with the rows that wait for others of their event.
 
-    Waiting rows are admitted if their key has rows in the batch. When the watermark moves, those of all keys are: their
-    wait may end.
+    Waiting rows are admitted if their key has rows in the batch. When the watermark moves, the waiting rows of all keys
+    are admitted: their wait may end.
 
     Cost: that of the general evaluator's admission, and of making Python values of the rows and of their events.
 

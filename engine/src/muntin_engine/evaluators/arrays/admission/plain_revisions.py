@@ -188,7 +188,7 @@ def classify(rows: IncomingRows, store: EventStore, watermark: int) -> PlainChan
     """
     order, events, first_rows, insertions, revisions, is_plain = _RowsByEvent.of(rows)
     hashes = rows.hashes[first_rows]
-    is_new = insertions >= 0
+    is_new = insertions >= 0  # -1 where an event has no insertion, or no revision, in the batch
     is_revised = revisions >= 0
 
     # If rows of an event wait already, its incoming rows are looked at one by one, together with these.
@@ -208,8 +208,8 @@ def classify(rows: IncomingRows, store: EventStore, watermark: int) -> PlainChan
     if len(store.live):
         ends = np.where(is_new, ends, store.live.held.high[places])
 
-    # An insertion is late by its start, a revision by the earlier one of the two ends. Where an event has no insertion,
-    # or no revision, its place is -1: what is read there is masked by `is_new` and `is_revised`.
+    # An insertion is late by its start, a revision by the earlier one of the two ends. What is read at a place of -1 is
+    # masked by `is_new` and `is_revised`.
     is_plain &= (ends > starts) & (~is_new | (starts >= watermark))
     new_ends = np.where(is_revised, rows.new_ends[revisions], ends)
     is_expected = rows.is_blind[revisions] | (rows.ends[revisions] == ends)

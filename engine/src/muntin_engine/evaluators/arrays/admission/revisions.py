@@ -41,7 +41,7 @@ class ClassifiedRows(NamedTuple):
         keys: The number of keys with rows.
         plain: The changes that need no look at each row.
         new_events: The events that plain rows insert.
-        other_rows: The other rows, by the codes of their keys.
+        other_rows: The rows that are not plain, by the codes of their keys.
     """
 
     rows: int = 0
@@ -85,7 +85,7 @@ class Revisions(RowAdmission[EventStore]):
 
         The blobs are tables with key columns, `id`, `start`, `end`, `new_end` and the payload.
         """
-        # Most rows are admitted as arrays, the others, and those that waited, one by one.
+        # Most rows are admitted as arrays. Other rows of the batch, and rows that waited, are admitted one by one.
         previously_waiting = self._filter.count(store.waiting.rows)
         incoming = self._classify(blobs, store, previous.least.watermark)
         single = SingleChanges()
@@ -118,6 +118,9 @@ class Revisions(RowAdmission[EventStore]):
 
     def _classify(self, blobs: Sequence[bytes], store: EventStore, watermark: int) -> ClassifiedRows:
         """Decode the rows of a batch, and divide them into plain ones and those to be admitted one by one.
+
+        Plain rows, as `classify` tells them from others, are admitted all at once, as arrays. New keys get codes, and
+        the store gets the schema of the rows.
 
         Args:
             blobs: The rows, as map tasks sent them.
@@ -183,7 +186,8 @@ class Revisions(RowAdmission[EventStore]):
 
 def _key_codes(table: pa.Table, keys: KeyTable) -> IntArray:
     """Return the code of each row's key in the bucket; new keys are added to the key table."""
-    columns = [table.column(name).combine_chunks() for name in table.column_names if name[0] == "k"]
+    key_names = [name for name in table.column_names if name[0] == "k"]  # `k0`, `k1` and so on
+    columns = [table.column(name).combine_chunks() for name in key_names]
     # Each distinct key of the batch is looked up once.
     batch_keys = encode(columns, len(table))
     named = named_keys(batch_keys.columns, batch_keys.size)
@@ -191,7 +195,7 @@ def _key_codes(table: pa.Table, keys: KeyTable) -> IntArray:
 
 
 def _change_live_events(store: EventStore, plain: PlainChanges, single: SingleChanges) -> list[StretchTable]:
-    """Move the ends of live events and delete others; return those events for the log.
+    """Move the ends of live events and delete others; return the moved and the deleted events for the log.
 
     Args:
         store: The store.

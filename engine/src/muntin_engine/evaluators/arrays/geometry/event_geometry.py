@@ -131,8 +131,8 @@ class EventGeometry(WindowGeometry[EventStore]):
         serial = log.serial + 1  # records of one batch have one number, larger than that of all records before
         entries: list[Entry] = []
         if store.changed_events is not None:
-            # An event that is over needs no record, unless the log may have an earlier record of it: then that one
-            # would be its last, and would count again.
+            # An event that is over needs no record, unless the log may have an earlier record of it: without a new one,
+            # the earlier record would be the last of the event, and count again.
             events = store.changed_events.events
             needs_no_record = self.are_over(store, events, watermark) & ~store.changed_events.are_stored
             entries += store.write_batch(events.where(~needs_no_record), serial)
@@ -149,7 +149,7 @@ class EventGeometry(WindowGeometry[EventStore]):
         log.append(entries)
         # If more than half of the log is garbage, it is written anew with all that the store holds.
         live_bytes = store.codec.size_of(len(store) + len(store.results))
-        log.tidy(store, live_bytes, lambda: self._all_entries(store, log, serial, watermark))
+        log.tidy(store, live_bytes, whole=lambda: self._all_entries(store, log, serial, watermark))
         store.write_waiting(state.cells)
 
     def present_events(self, store: EventStore, entries: Sequence[LogEntry], watermark: int) -> StretchTable:
@@ -179,6 +179,7 @@ class EventGeometry(WindowGeometry[EventStore]):
             # Open windows need events that have ended: their rows are in the log alone.
             events = self.present_events(store, log.read(), watermark)
         else:
+            # All live events, without their partial states: these are lifted again when the log is read.
             events = store.live.unlifted(np.arange(len(store.live)))
         return [*store.write_batch(events, serial), *store.write_batch(store.results.held, serial)]
 
@@ -211,8 +212,8 @@ class EventGridGeometry(EventGeometry):
         """
         windows = self.grid.windows
         first = self.first_open(previous)
-        still_open = windows.first_open(progress.least.watermark)
-        stop = min(still_open, windows.first_unbegun(progress.least.horizon))
+        first_still_open = windows.first_open(progress.least.watermark)
+        stop = min(first_still_open, windows.first_unbegun(progress.least.horizon))
         yield from self.windows_between(store, first, stop)
 
     def windows_between(
@@ -337,7 +338,7 @@ class EventSnapshotGeometry(EventGeometry):
 
     def first_start(self, store: EventStore) -> int:
         """Return the least start of an open snapshot with an event; `INFINITY` if there is none."""
-        # Events that have ended are gone, and others are cut: the first open snapshot starts with one of them.
+        # Events that have ended are gone, and others are cut: the first open snapshot starts where a live event does.
         starts: IntArray = store.live.members().low
         return int(starts.min(initial=INFINITY))
 

@@ -74,7 +74,7 @@ class GridGeometry(StretchGeometry):
         """Return the first slice that is in time for all specifications of windows: rows before it are late."""
         first_slices: list[int] = []
         for grid, first_open in zip(self._grids, self.stage(previous), strict=True):
-            first_slices.append(grid.first_legal(first_open))
+            first_slices.append(grid.first_legal(first_open))  # the first slice that no complete window has
         return max(first_slices)
 
     def restore(self, store: StretchStore, entries: Sequence[LogEntry], cells: Cells, progress: InputsProgress) -> None:
@@ -187,7 +187,7 @@ class GridGeometry(StretchGeometry):
         """Return the first slice that is part of an open window of any specification."""
         first_slices: list[int] = []
         for grid, first_open in zip(self._grids, self.stage(progress), strict=True):
-            first_slices.append(grid.first_live(first_open))
+            first_slices.append(grid.first_live(first_open))  # of the first open window
         return min(first_slices)
 
 
@@ -230,9 +230,11 @@ class GrowingGeometry(GridGeometry):
         return store.codec.write(self.values.merge_alike(tables, store.keys))
 
     def _compact(self, store: StretchStore, log: StateLog, first_live: int, progress: InputsProgress) -> None:
-        """Write the log anew once more than half of it is garbage; otherwise merge entries where there are many."""
-        # The log is written anew once it has doubled since the last time, and has `MOST_DEAD` bytes more: fewer are not
-        # worth it.
+        """Write the log anew once it has doubled since the last time; otherwise merge entries where there are many.
+
+        What was added since then is taken to be garbage: most of it was merged into the states of complete windows.
+        """
+        # With less than `MOST_DEAD` bytes of garbage, writing anew is not worth it.
         if log.size > 2 * store.rewritten_bytes + MOST_DEAD:
             log.rewrite(self.merge_entries(store, log.read(), first_live, progress))
             store.rewritten_bytes = log.size
@@ -322,7 +324,7 @@ def settle(pieces: StretchPieces, start: int, stop: int, values: StretchValues, 
         return None
     parts = [part for part in _parts(pieces, start, stop) if len(part)]
     if not parts:
-        return pieces.tables[0].take(slice(0, 0))  # no rows, and the columns of the others
+        return pieces.tables[0].take(slice(0, 0))  # an empty table with the parts of other tables
     if len(parts) == 1:
         return parts[0]
     settled = values.merge_alike(parts, keys)
@@ -356,7 +358,7 @@ def carry_slices(pieces: StretchPieces, first_open: int, values: StretchValues, 
 
 
 def carried(slices: StretchTable, first_open: int) -> StretchTable:
-    """Move slices before the first open window to the slice that has its number; later slices stay where they are."""
+    """Move the slices before the first open window to the slice with that window's number; later slices stay."""
     low: IntArray = np.maximum(slices.low, first_open)
     return slices.moved(low=low, high=low)
 
@@ -385,7 +387,7 @@ def _parts(pieces: StretchPieces, start: int, stop: int) -> list[StretchTable]:
 
 
 def _alive(piece: StretchTable, first_live: int) -> StretchTable:
-    """Return the stretches of a piece that do not end before the first live slice."""
+    """Return the stretches of a piece, one table of the store, that do not end before the first live slice."""
     if not piece.are_points:
         return piece.alive(first_live)
     alive = between(piece, first_live, NEVER + 1)  # no slice has a larger number than `NEVER`

@@ -212,8 +212,8 @@ def _close_by_keys(runs: _Runs, count: int) -> Iterator[StretchTable]:
     keys, key_places = distinct(stretches.keys)
     values = stretches.parts.values()
 
-    # There are two ways: a table, and expansion. A table has a row for each window, or, if values are scanned, for each
-    # slice of all windows.
+    # There are two ways: a table, and expansion. A table has a row for each window; or, if values are scanned, for each
+    # slice of all windows. Values are scanned if each stretch is one slice, and they cannot be subtracted.
     table_rows = count
     if runs.slices is not None and not all(part.is_summed for part in values):
         table_rows = (count - 1) * runs.grid.stride + runs.grid.slices
@@ -261,7 +261,7 @@ def _expanded(runs: _Runs, keys: IntArray, count: int) -> StretchTable:
         windows = stretches.low[owners] + within
         stretches = stretches.take(owners)
 
-    # Then those of one window and key, which have one code, are merged.
+    # Then the repeated stretches of one window and key, which have one code, are merged.
     codes, size = compress(windows * len(keys) + stretches.keys, product(count, len(keys)))
     # If all codes differ, and are in their order already, nothing is merged or sorted.
     if size == len(codes) and (codes[1:] > codes[:-1]).all():
@@ -365,8 +365,8 @@ class _Table:
     def _running(self, values: Array) -> Array:
         """Return for each cell of the table the sum of the values of the stretches that include its window.
 
-        A value is added at the first window of its stretch, and subtracted at the window after its last one. Then each
-        window gets the sum of all that was added and subtracted up to it.
+        A value is added at the first window of its stretch. At the window after the last one of its stretch, if the
+        table has one, it is subtracted. Then each window gets the sum of all that was added and subtracted up to it.
         """
         cells = np.zeros((self._count * self._keys, *values.shape[1:]), values.dtype)
         np.add.at(cells, self._first_cells, values)

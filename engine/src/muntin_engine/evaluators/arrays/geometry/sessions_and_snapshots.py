@@ -28,8 +28,8 @@ def sessions_of(stretches: StretchTable) -> Groups:
     ends = stretches.high[order]
     is_other_key = _are_first(keys)
 
-    # For each stretch the latest end of its key so far. Often ends are in the order of starts, as of points: then it is
-    # its own end.
+    # For each stretch the latest end of its key so far. Often ends are in the order of starts, as of points: then the
+    # latest end is that of the stretch itself.
     latest_ends = ends
     are_in_order = (is_other_key[1:] | (ends[1:] >= ends[:-1])).all()
     if not are_in_order:
@@ -39,7 +39,8 @@ def sessions_of(stretches: StretchTable) -> Groups:
     is_first = is_other_key
     is_first[1:] |= starts[1:] > latest_ends[:-1]
     firsts = np.flatnonzero(is_first)
-    lasts = np.append(firsts[1:], len(order))[: len(firsts)] - 1  # the stretch before the next session's first one
+    stops = np.append(firsts[1:], len(order))[: len(firsts)]  # without stretches there is no session, and no stop
+    lasts = stops - 1
     codes = np.empty(len(order), np.int64)
     codes[order] = np.cumsum(is_first) - 1
     return Groups(codes, keys[firsts], starts[firsts], latest_ends[lasts])
@@ -79,7 +80,7 @@ def _running_maximum(values: IntArray, groups: IntArray) -> IntArray:
 class Edges:
     """The starts and ends of events before a watermark, by key and in their order, and the snapshots between them.
 
-    Edges of a key at one tick are one boundary. Sums run over all keys; what they are before the first edge of a key
+    Edges of a key at one tick are one boundary. Totals run over all keys; for each key, the total before its first edge
     is subtracted again, which is exact of integers that wrap around, and of floats on a grid.
 
     Cost: a sort of the edges, and for each number of a partial state a few passes over them.
@@ -87,8 +88,8 @@ class Edges:
     Attributes:
         most_values: The greatest number of values in a sum.
         keys: The key of each snapshot.
-        starts: Its start.
-        ends: Its end.
+        starts: The start of each snapshot.
+        ends: The end of each snapshot.
     """
 
     def __init__(self, events: StretchTable, previous_watermark: int, watermark: int) -> None:
@@ -106,7 +107,7 @@ class Edges:
         keys = np.concatenate([events.keys[self._begun], events.keys[self._ended]])
         ticks = np.concatenate([events.low[self._begun], events.high[self._ended]])
         self._order = by_key_and_start(keys, ticks)
-        self.most_values = max(1, len(keys))  # totals run over all edges
+        self.most_values = max(1, len(keys))  # the most values that `sums` adds up: its totals run over all edges
         keys = keys[self._order]
         ticks = ticks[self._order]
 
@@ -168,7 +169,7 @@ class Edges:
         key_ends = np.append(self._key_firsts[1:], edge_count)
         key_places = np.searchsorted(self._key_firsts, start_edges, "right") - 1
         end_edges = key_ends[key_places]
-        # Events that have ended have begun, too: each is found among those by its place.
+        # Events that have ended have begun, too: each is found by its place among those that have begun.
         ended_places = np.searchsorted(self._begun, self._ended)
         end_edges[ended_places] = edge_places[len(self._begun) :]
 
@@ -184,7 +185,9 @@ class Edges:
 
 
 def snapshots_of(events: StretchTable, previous_watermark: int, watermark: int) -> StretchTable:
-    """Return the snapshots with an event that end at the previous watermark or later, and before the present one.
+    """Return the snapshots that end at the previous watermark or later, and before the present one.
+
+    Snapshots without an event, between two events of a key, are left out.
 
     Args:
         events: The events that do not end before the previous watermark, cut there by `cut_starts`.
@@ -197,7 +200,7 @@ def snapshots_of(events: StretchTable, previous_watermark: int, watermark: int) 
     edges = Edges(events, previous_watermark, watermark)
     event_counts = edges.sums(events.weight.astype(np.int64))
     places = np.flatnonzero(event_counts)
-    edges.keep(places)
+    edges.keep(places)  # from here on, `edges` has the snapshots with an event alone
     parts = {part: values.running(edges) for part, values in events.parts.items()}
     return StretchTable(edges.keys, edges.starts, edges.ends, event_counts[places], parts)
 
@@ -226,8 +229,8 @@ def are_past(events: StretchTable, live: StretchTable, watermark: int) -> BoolAr
 def cut_starts(events: StretchTable, watermark: int) -> IntArray:
     """Return where events start once they are cut at a watermark.
 
-    An event that begins before the watermark then starts at the last edge of its key before it: there the first open
-    snapshot of the key starts.
+    An event that begins before the watermark is cut at the last edge of its key before the watermark: there the first
+    open snapshot of the key starts. Other events stay as they are.
 
     Args:
         events: All events that begin or end at such an edge.

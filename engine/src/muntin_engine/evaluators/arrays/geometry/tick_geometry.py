@@ -50,7 +50,7 @@ class TickGeometry(StretchGeometry):
 
     @abstractmethod
     def without_ended(self, live_stretches: StretchTable, watermark: int) -> StretchTable:
-        """Drop the stretches that no open window needs any more, and cut off parts of others that none needs."""
+        """Drop the stretches that no open window needs any more; cut off the parts of others that no open one needs."""
 
     @abstractmethod
     def are_live(self, stretches: StretchTable, live_stretches: StretchTable, watermark: int) -> BoolArray:
@@ -107,11 +107,11 @@ class TickGeometry(StretchGeometry):
         # No open window needs a stretch that ends before the first open window starts.
         log.forget(self.first_start(store))
         if unwritten is not None:
-            # The stretches of the batch may have been joined to the live ones by now. Their own table still has their
-            # values: `join` changes only the first table, and that of the batch was the last.
+            # By now the store may have joined the stretches of the batch to the live ones. `unwritten` still has their
+            # values: `join` changes at most the values of its first table, and `add` puts `unwritten` last.
             log.append(store.codec.write(self._live_part(store, unwritten, watermark)))
         live_bytes = store.codec.size_of(len(store.stretches))
-        log.tidy(EntryMerging(self, store, progress), live_bytes, lambda: self._all_entries(store))
+        log.tidy(EntryMerging(self, store, progress), live_bytes, whole=lambda: self._all_entries(store))
 
     def merge_entries(
         self, store: StretchStore, entries: Sequence[LogEntry], first_live: int, progress: InputsProgress
@@ -153,7 +153,7 @@ class TickGeometry(StretchGeometry):
         """
         live_stretches = self._joined(store)
         if live_stretches is None:
-            return stretches.take(slice(0, 0))  # no stretches, and the parts of the others
+            return stretches.take(slice(0, 0))  # an empty table with the parts of other tables
         return stretches.where(self.are_live(stretches, live_stretches, watermark))
 
     def _all_entries(self, store: StretchStore) -> list[Entry]:
@@ -227,7 +227,7 @@ class SnapshotGeometry(TickGeometry):
     def ended(self, live_stretches: StretchTable, previous_watermark: int, watermark: int) -> StretchTable:
         """Return the snapshots that end at the previous watermark or later, and before the present one."""
         if previous_watermark == watermark:
-            return live_stretches.take(slice(0, 0))  # no snapshots, and the parts of the others
+            return live_stretches.take(slice(0, 0))  # an empty table with the parts of other tables
         return snapshots_of(live_stretches, previous_watermark, watermark)
 
     def without_ended(self, live_stretches: StretchTable, watermark: int) -> StretchTable:

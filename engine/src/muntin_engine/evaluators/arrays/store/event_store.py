@@ -100,7 +100,8 @@ class EventStore(ArrayStore):
 
     def __init__(self, codec: Codec) -> None:
         """Make an empty store, whose waiting rows are written by a codec."""
-        super().__init__(ColumnFormat(parts=dict.fromkeys((START, SERIAL, EVENT_ID), COUNTED)))
+        numbers = dict.fromkeys((START, SERIAL, EVENT_ID), COUNTED)  # whole numbers, which are never merged
+        super().__init__(ColumnFormat(parts=numbers))
         self.live = LiveEvents()
         self.ended = StretchPieces()
         self.waiting = WaitingRows()
@@ -124,12 +125,12 @@ class EventStore(ArrayStore):
 
     @property
     def memory(self) -> int:
-        """The bytes that it takes in memory, roughly."""
+        """The bytes that the store takes in memory, roughly."""
         events = self.live.held.nbytes + _INDEX_BYTES * len(self.live)
         return events + self.ended.nbytes + self.results.held.nbytes + self.keys.nbytes
 
     def used_codes(self) -> IntArray:
-        """Return the codes of the keys of which it holds something, ascending."""
+        """Return the codes of the keys of which the store holds something, ascending."""
         codes = (self.live.held.keys, self.waiting.codes, self.ended.used_codes(), self.results.held.keys)
         return reduce(np.union1d, codes)
 
@@ -222,11 +223,10 @@ class EventStore(ArrayStore):
             yield from map(RecordRow, keys, records.low.tolist(), records.high.tolist(), values)
 
     def _write_records(self, records: StretchTable) -> list[Entry]:
-        """Encode records as log entries.
-
-        An entry of events never dies by itself: without the last record of an event, an earlier one would count again.
-        """
-        if START not in records.parts:
+        """Encode records, all of events or all of results, as log entries."""
+        if START not in records.parts:  # only records of events have this part
             return self.codec.write(records)
+        # An entry of events never dies by itself: without the last record of an event, an earlier one would count
+        # again.
         entries = self.codec.write(with_relative_starts(records))
         return [entry._replace(last=INFINITY) for entry in entries]

@@ -47,9 +47,9 @@ class Identities(NamedTuple):
     """What tells n events apart.
 
     Attributes:
-        codes: The codes of their keys.
-        ids: Their ids, as `ids_of` returns them.
-        starts: The starts that they were inserted with.
+        codes: The codes of the events' keys.
+        ids: The ids of the events, as `ids_of` returns them.
+        starts: The starts that the events were inserted with.
     """
 
     codes: IntArray
@@ -93,7 +93,7 @@ SERIAL: Final = Part(-1, "serial")
 """The part of records that is the number of the batch that wrote each."""
 
 EVENT: Final = (START, ROWS)
-"""The parts of an event that is not lifted."""
+"""The parts of an event before it is lifted: they describe the event, and are no partial states."""
 
 
 class LiveEvents:
@@ -178,7 +178,7 @@ class LiveEvents:
         is_event = has_hash & self._identities(candidates).are_same(identities)
         places: IntArray = np.where(is_event, candidates, -1)
 
-        # Another identity may have the same hash: then all events of that hash are compared.
+        # Where the nearest event of the hash is another one, all events of that hash are compared.
         for row in np.flatnonzero(has_hash & ~is_event):
             high = np.searchsorted(self._hashes, hashes[row], "right")
             same_hash = self._order[low[row] : high]
@@ -206,7 +206,7 @@ class LiveEvents:
         self.held = self.held.take(kept_places)
         self._ids = self._ids[kept_places]
 
-        # The index, which is in the order of hashes, loses the same events; the others have new places.
+        # The index, which is in the order of hashes, loses the same events; the kept events have new places.
         new_places = np.cumsum(is_kept) - 1
         is_kept_in_index = is_kept[self._order]
         self._hashes = self._hashes[is_kept_in_index]

@@ -31,8 +31,8 @@ class ArrayStore(ABC):
         """Make an empty store.
 
         Args:
-            stretch_format: The format of its stretches.
-            with_rows: True if blobs have the rows beside their partial states, because late rows are kept.
+            stretch_format: The format of the stretches in blobs and log entries.
+            with_rows: True if blobs have the rows beside their stretches, because late rows are kept.
         """
         self.keys = KeyTable()
         self.codec = StretchCodec(stretch_format, self.keys, with_rows=with_rows)
@@ -46,11 +46,11 @@ class ArrayStore(ABC):
     @property
     @abstractmethod
     def memory(self) -> int:
-        """The bytes that it takes in memory, roughly."""
+        """The bytes that the store takes in memory, roughly."""
 
     @abstractmethod
     def used_codes(self) -> IntArray:
-        """Return the codes of the keys of which it holds something, ascending."""
+        """Return the codes of the keys of which the store holds something, ascending."""
 
     @abstractmethod
     def renumber(self, new_codes: IntArray) -> None:
@@ -78,7 +78,8 @@ StoreT = TypeVar("StoreT", bound=ArrayStore)
 
 def write_metadata(state: BucketState) -> StateSize:
     """Write the metadata of a bucket, and return the sizes of its state."""
-    sizes = state.metadata.held  # the bytes are those of the state beside log and metadata
+    sizes = state.metadata.held
+    # These bytes are those of the state beside log and metadata. `write` returns the bytes of log and metadata.
     return sizes._replace(bytes=sizes.bytes + state.write())
 
 
@@ -99,12 +100,12 @@ class StretchPieces:
 
     @property
     def rows(self) -> int:
-        """The number of rows that they are made of."""
+        """The number of rows that the stretches are made of."""
         return sum(int(piece.weight.sum()) for piece in self.tables)
 
     @property
     def nbytes(self) -> int:
-        """The bytes that they take in memory, roughly."""
+        """The bytes that the stretches take in memory, roughly."""
         return sum(piece.nbytes for piece in self.tables)
 
     def replace(self, *pieces: StretchTable) -> None:
@@ -112,7 +113,7 @@ class StretchPieces:
         self.tables = [piece for piece in pieces if len(piece)]
 
     def used_codes(self) -> IntArray:
-        """Return the codes of their keys, ascending."""
+        """Return the codes of the keys that have stretches, ascending."""
         if not self.tables:
             return np.empty(0, np.int64)
         return np.unique(np.concatenate([piece.keys for piece in self.tables]))
@@ -149,12 +150,12 @@ class StretchStore(ArrayStore):
 
     @property
     def memory(self) -> int:
-        """The bytes that it takes in memory, roughly."""
+        """The bytes that the store takes in memory, roughly."""
         objects = self._values.bytes_of_objects(self.codec.size_of(len(self.stretches)))
         return self.stretches.nbytes + self.keys.nbytes + objects
 
     def used_codes(self) -> IntArray:
-        """Return the codes of the keys of which it holds something, ascending."""
+        """Return the codes of the keys of which the store holds something, ascending."""
         codes = [self.stretches.used_codes(), *(windows.used_codes() for windows in self.window_makers)]
         return np.unique(np.concatenate(codes))
 

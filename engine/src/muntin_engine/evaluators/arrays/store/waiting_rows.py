@@ -24,9 +24,9 @@ class IdentityInBucket(NamedTuple):
     """What tells an event apart from all others of a bucket; `Identities` is the same of many, as arrays.
 
     Attributes:
-        code: The code of its key.
-        id: Its id.
-        start: The start that it was inserted with.
+        code: The code of the event's key.
+        id: The id of the event.
+        start: The start that the event was inserted with.
     """
 
     code: int
@@ -101,7 +101,7 @@ class WaitingRows:
         codes = keys.codes(from_blob(key_blob)).tolist()
         for code, events in zip(codes, codec.unpack(packed), strict=True):
             pending_by_id = self.by_key.setdefault(code, {})
-            for id, start, rows, base in events:
+            for id, start, rows, base in events:  # `base` is the state that the rows apply to, or None
                 pending_by_id[id, start] = pending_from_data(id, start, rows, base)
         schema: pa.Schema = from_blob(schema_blob).schema
         return schema

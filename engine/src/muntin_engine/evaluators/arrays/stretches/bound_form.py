@@ -107,7 +107,8 @@ class BoundForm:
             """Upgrade the states one by one; `_call` measures all of these calls together."""
             upgraded_states: list[dict[str, object]] = []
             for state in states:
-                components = form.upgrade_state(state, version)["kept"]  # of a state, the values by component
+                upgraded_state = form.upgrade_state(state, version)
+                components = upgraded_state["kept"]  # the values by component; a state also counts its payloads
                 upgraded_states.append({name: components[name] for name in self.stored})
             return upgraded_states
 
@@ -125,7 +126,7 @@ class BoundForm:
             ModuleContractError: The form returned arrays of other types or shapes than it declares.
         """
         module_inputs = [inputs[place] for place in self.columns]
-        columns, reads = self._fields(module_inputs)
+        columns, reads = self._fields(module_inputs)  # of each part of a payload, with the type that is read of it
         accepted_rows = self._accepted(module_inputs, columns, length)
         if accepted_rows is not None:
             columns = [column.take(arrow_array(accepted_rows)) for column in columns]

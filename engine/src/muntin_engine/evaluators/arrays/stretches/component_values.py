@@ -52,7 +52,7 @@ class Values(Protocol):
 
     @property
     def nbytes(self) -> int:
-        """The bytes that they take, roughly."""
+        """The bytes that the values take, roughly."""
         ...
 
     def take(self, places: IntArray | slice) -> Self:
@@ -78,12 +78,12 @@ class ComponentValues(Values, Protocol):
 
     @property
     def is_summed(self) -> bool:
-        """True if they can be subtracted exactly."""
+        """True if the values can be subtracted exactly: then `running` sums them."""
         ...
 
     @property
     def is_collected(self) -> bool:
-        """True if they are put side by side, and not merged into one value."""
+        """True if the values are put side by side, and not merged into one value."""
         ...
 
     def running(self, deltas: Deltas) -> Self:
@@ -94,7 +94,7 @@ class ComponentValues(Values, Protocol):
         """Merge values by a function that is applied to each of their arrays.
 
         Args:
-            function: Merges an array of values. It gets the component that they are of and the array, and returns the
+            function: Merges an array of values. It gets the component of the values and the array, and returns the
                 array of the merged values.
             most_values: The greatest number of values that are merged into one.
         """
@@ -256,6 +256,7 @@ class Exact:
 
     def to_arrow(self) -> pa.Array:
         """Encode the sums as a column of structs, with a field for each of their arrays."""
+        # `from_arrow` tells the arrays of `Sums` apart by the beginnings of these names.
         arrays = {f"lane {number}": lane for number, lane in enumerate(self.sums.lanes)}
         arrays |= {f"high {number}": lane for number, lane in enumerate(self.sums.high)}
         if self.sums.non_finite is not None:
@@ -318,11 +319,11 @@ class Collected:
         return True
 
     def running(self, deltas: Deltas) -> Collected:
-        """Refuse: they cannot be subtracted."""
+        """Refuse: values that are put side by side cannot be subtracted."""
         raise TypeError(f"{self.component} cannot be subtracted, in sums of {deltas.most_values}")
 
     def through(self, function: Callable[[Component, Array], Array], most_values: int) -> Collected:
-        """Refuse: no function merges them."""
+        """Refuse: no function merges values that are put side by side."""
         raise TypeError(f"{self.component} is put side by side, not merged by {function}, {most_values} at most")
 
     @property

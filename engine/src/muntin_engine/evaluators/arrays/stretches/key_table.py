@@ -55,7 +55,7 @@ class HoldsKeys(Protocol):
     """The store of a bucket, which holds the codes of keys."""
 
     def used_codes(self) -> IntArray:
-        """Return the codes of the keys of which it holds something, ascending."""
+        """Return the codes of the keys of which the store holds something, ascending."""
         ...
 
     def renumber(self, new_codes: IntArray) -> None:
@@ -149,7 +149,7 @@ class KeyTable:
         """
         new_codes = np.full(len(self), -1, np.int64)
         new_codes[codes] = np.arange(len(codes))
-        names = list(self._codes)
+        names = list(self._codes)  # a dict keeps the order of its entries: the name of each code stands at that place
         self._tables = [self.take(codes).combine_chunks()] if self._tables else []
         self._codes = {names[code]: new_code for new_code, code in enumerate(codes.tolist())}
         return new_codes

@@ -98,6 +98,9 @@ class StateModule:
         Args:
             payloads: The payloads, group by group.
             counts: The number of payloads of each group, 1 at least.
+
+        Raises:
+            ModuleCallError: The module raised an exception, for the group at `place`.
         """
         groups = payloads.groups([0, *np.cumsum(counts).tolist()])
         if not self._counts_accepted or payloads.has_skipped:
@@ -135,6 +138,9 @@ class StateModule:
             called: The module, or the wrapper around it that counts accepted payloads.
             states: The states.
             groups: The payloads for each state.
+
+        Raises:
+            ModuleCallError: The module raised an exception, for the group at `place`.
         """
         new_states: list[State] = []
         add = called.add_events
@@ -170,6 +176,9 @@ class StateModule:
             states: The states by name, which are changed.
             names: The name of each added state.
             added_states: The added states, which stay as they are.
+
+        Raises:
+            ModuleCallError: The module raised an exception, for the added state at `place`.
         """
         combine = self._called.combine
         find = states.get  # looked up once: this loop runs for every state that arrives
@@ -189,6 +198,9 @@ class StateModule:
         Args:
             states: The states.
             version: The older version.
+
+        Raises:
+            ModuleCallError: The module raised an exception, for the state at `place`.
         """
         new_states: list[State] = []
         upgrade = self._called.upgrade_state
@@ -314,6 +326,6 @@ class States:
         except ModuleCallError as failure:
             failure.place = later_codes[failure.place]
             raise
-        combined = self.objects[first]
+        combined = self.objects[first]  # in the order of codes: a code is the place of its state
         combined[list(merged)] = np.fromiter(merged.values(), np.object_, len(merged))
         return States(self.module, combined)

@@ -34,11 +34,11 @@ class ResultWindows:
     """Windows whose results are emitted: complete ones, or the changes of results. The pairs of a join have this form.
 
     Attributes:
-        place: The specification of the query that they are of.
+        place: The place of their specification among the named windows of the query; 0 if it has none.
         windows: From start to end in ticks, with merged values. The weight of a result that is retracted is -1.
-        keys: A row of keys for each.
+        keys: The key of each window.
         values: The results of modules that are called one by one, module by module; None of forms, whose results are
-            computed as columns when these are written.
+            computed only when they are written as columns.
         value_places: The place of each window's result among the values; None where each window has one of its own.
     """
 
@@ -104,7 +104,7 @@ def _computed(form: BoundForm, place: int, windows: StretchTable, payloads: IntA
 
 
 def _between_empty_windows(results: Array, places: IntArray, length: int, empty: object) -> Array:
-    """Put results at their places, and the empty result at all others.
+    """Put results at their places, and the empty result at all others, as a type of array that holds both exactly.
 
     Args:
         results: The results of the windows that have payloads.
@@ -113,8 +113,13 @@ def _between_empty_windows(results: Array, places: IntArray, length: int, empty:
         empty: The result of the other windows; None is null.
     """
     data = np.ma.getdata(results)
+    dtype: Any = data.dtype
+    if empty is not None and data.dtype.kind == "U":
+        dtype = object  # an array of text would cut off an empty result that is longer than all others
+    elif isinstance(empty, float) and data.dtype.kind in "iu":
+        dtype = np.float64  # whole numbers have no fraction and no NaN
     # First all windows get the empty result; a null has a zero under its mask.
-    spread = np.zeros(length, data.dtype) if empty is None else np.full(length, empty, data.dtype)
+    spread = np.zeros(length, dtype) if empty is None else np.full(length, empty, dtype)
     is_null = np.full(length, empty is None)
     spread[places] = data
     is_null[places] = np.ma.getmaskarray(results)
@@ -358,17 +363,18 @@ class OperatorColumns(ModuleColumns):
         (row_lists,) = values
         counts = np.fromiter(map(len, row_lists), np.int64, len(row_lists))
         self._lists_of_rows, _ = expanded(counts)
-        """The place of the list that each row is in."""
+        """For each row of the lists, the place of its list."""
         self._rows = list(chain.from_iterable(row_lists))
         self._events: list[Any] | None = None
         if task.query.timestamps.is_set_by_module:
             self._events = self._rows
             self._rows = [event.payload for event in self._events]
 
-        # Windows may share a list: then each of them has all rows of it. `_places` says for each row of the output
-        # which of the rows it is.
+        # `owners` has for each row of the output the place of its window.
         value_places = results.result_places
         self.owners, within = expanded(counts[value_places])
+        # Windows may share a list: then each of them has all rows of it. `_places`, which had the list of each window,
+        # has from now on for each row of the output its place in `_rows`.
         if self._places is not None:
             first_rows = np.cumsum(counts) - counts
             self._places = first_rows[value_places[self.owners]] + within
@@ -384,14 +390,15 @@ class OperatorColumns(ModuleColumns):
         module = self._task.query.bindings[0].module
         result_columns = _result_columns(self._task, module, self._located_row)
         column = result_columns.part(self._rows, module.result_field(), place, field, arrow_type)
-        if self._places is None:
+        if self._places is None:  # no two windows share a list
             return column
-        return column.take(arrow_array(self._places))
+        return column.take(arrow_array(self._places))  # windows that share a list repeat its rows
 
     def further_columns(self) -> Mapping[str, pa.Array]:
         """Return the lifetimes of rows, if the operator sets them."""
         if self._events is None:
             return {}
+        # There is one lifetime for each row of the output: windows do not share lists if the operator sets lifetimes.
         starts = np.array([event.start for event in self._events], np.int64)
         ends = np.array([event.end for event in self._events], np.int64)
         return {"lifetime": extents(self._task, starts, np.ma.masked_equal(ends, INFINITY))}

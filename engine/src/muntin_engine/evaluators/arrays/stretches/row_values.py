@@ -52,7 +52,7 @@ class RowValues:
         return self.shared_table.take(arrow_array(self.places))
 
     def take(self, places: IntArray | slice) -> RowValues:
-        """Select rows by their places; if few are left, as a copy, so that the others can be freed."""
+        """Select rows by their places; if few are selected, as a copy, so that the other rows can be freed."""
         selected = RowValues(self.shared_table, self.places[places])
         if 2 * len(selected) < len(self.shared_table):
             return RowValues.of(selected.table)
@@ -221,8 +221,8 @@ class RowLists:
         return self.firsts[owners] + within
 
     def take(self, places: IntArray | slice) -> RowLists:
-        """Select lists by their places; if few rows are left, as a copy, so that the others can be freed."""
-        runs = members_of(self.runs, places)
+        """Select lists by their places; if few rows are selected, as a copy, so that the other rows can be freed."""
+        runs = members_of(self.runs, places)  # a list is made of runs of neighbouring rows of the table
         selected = RowLists(self.table, self.firsts[runs], self.lengths[runs], self.runs[places])
         if 2 * int(selected.lengths.sum()) < len(self.table):
             return selected.copied()

@@ -18,7 +18,7 @@ def slices_of(grid: SliceGrid, starts: IntArray, ends: IntArray | None) -> tuple
     Args:
         grid: The slices.
         starts: The starts of the events.
-        ends: Their ends; None if all events are points.
+        ends: The ends of the events; None if all events are points.
 
     Returns:
         The first slices, and the last ones: of points, which have one slice each, the very same array. The last slice

@@ -39,8 +39,8 @@ class Unpacked(NamedTuple):
     """A decoded blob.
 
     Attributes:
-        keys: Its keys, each once.
-        stretches: Its stretches, whose keys are places among these.
+        keys: The keys of the blob, each once.
+        stretches: The stretches of the blob, whose keys are places among `keys`.
         packed: The bytes that come after the tables.
     """
 
@@ -54,7 +54,7 @@ def to_blob(keys: pa.Table, stretches: StretchTable, packed: Sequence[bytes] = (
 
     Args:
         keys: The keys.
-        stretches: The stretches, whose keys are places among these.
+        stretches: The stretches, whose keys are places among `keys`.
         packed: Further bytes, which come after the tables.
     """
     blob_columns = BlobColumns()

@@ -14,7 +14,7 @@ from muntin_engine.evaluators.arrays.stretches.bound_form import BoundForm
 from muntin_engine.evaluators.arrays.stretches.coding import distinct
 from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable
 from muntin_engine.evaluators.arrays.stretches.stretch_blobs import from_blob, from_old_blob, to_blob
-from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, Part, StretchTable, parts_of
+from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS_ALONE, Part, StretchTable, parts_of
 from muntin_engine.state.log import Entry, LogEntry
 
 ENTRY_BYTES: Final = 2 * 2**20
@@ -25,9 +25,9 @@ class Arrival(NamedTuple):
     """A decoded blob, or log entry.
 
     Attributes:
-        codes: The codes of its keys, which differ.
-        stretches: Its stretches.
-        packed: The bytes that come after them.
+        codes: The code of each key of the blob. The keys of a blob differ as bytes; equal ones have one code.
+        stretches: The stretches of the blob.
+        packed: The bytes that come after the stretches.
     """
 
     codes: IntArray
@@ -36,7 +36,7 @@ class Arrival(NamedTuple):
 
 
 class StretchFormat(ABC):
-    """Writes and reads the stretches of a bucket, whose keys have codes there. It keeps nothing itself."""
+    """Writes and reads the stretches of a bucket, where keys have codes. It holds no stretches itself."""
 
     @abstractmethod
     def read_blob(self, blob: bytes, keys: KeyTable, *, with_rows: bool) -> Arrival:
@@ -45,7 +45,7 @@ class StretchFormat(ABC):
         Args:
             blob: The blob.
             keys: The keys of the bucket.
-            with_rows: True if the blob has the rows beside their partial states, because late rows are kept.
+            with_rows: True if the blob has the part `LISTS`, the rows of each stretch, because late rows are kept.
         """
 
     @abstractmethod
@@ -71,22 +71,22 @@ class ColumnFormat(StretchFormat):
         """Describe the parts of stretches.
 
         Args:
-            forms: The forms whose components they hold.
-            parts: The other parts; None stands for lists of rows.
+            forms: The forms whose components stretches hold.
+            parts: The components of the other parts; None for a part that is lists of rows.
         """
         self.forms = forms
         self._parts = {**parts_of(forms), **(parts or {})}
 
     def read_blob(self, blob: bytes, keys: KeyTable, *, with_rows: bool) -> Arrival:
         """Decode a blob of a map task."""
-        parts = {**self._parts, LISTS: None} if with_rows else self._parts
-        has_rows = not self._parts  # if stretches have no values of their own, their rows are sent
+        parts = {**self._parts, **LISTS_ALONE} if with_rows else self._parts
+        has_rows = not self._parts  # stretches without values of their own are sent with the part `ROWS`
         blob_keys, stretches, packed = from_blob(blob, parts, has_rows=has_rows)
         return coded(keys, blob_keys, stretches, packed)
 
     def read_entry(self, entry: LogEntry, keys: KeyTable) -> Arrival:
         """Decode a log entry; only components of forms need an upgrade if an older schema version wrote it."""
-        if entry.schema_version is None or not self.forms:
+        if entry.schema_version is None or not self.forms:  # None: the present version wrote it
             entry_keys, stretches, packed = from_blob(entry.data, self._parts)
         else:
             entry_keys, stretches, packed = from_old_blob(entry.data, self.forms, entry.schema_version)
@@ -94,7 +94,7 @@ class ColumnFormat(StretchFormat):
 
     def entries(self, stretches: StretchTable, keys: KeyTable, size: int, packed: Sequence[bytes]) -> Iterator[Entry]:
         """Encode stretches as log entries of up to about `ENTRY_BYTES` each."""
-        estimated_bytes = max(size or stretches.nbytes, 1)  # a size of 0 is not known
+        estimated_bytes = max(size or stretches.nbytes, 1)  # 0 is no estimate: their memory serves as one
         stretches_per_entry = max(1, len(stretches) * ENTRY_BYTES // estimated_bytes)
         for start in range(0, len(stretches), stretches_per_entry):
             piece = stretches.take(slice(start, start + stretches_per_entry))
@@ -111,7 +111,7 @@ def coded(keys: KeyTable, blob_keys: pa.Table, stretches: StretchTable, packed: 
         keys: The keys of the bucket; new keys are added.
         blob_keys: The keys of the blob.
         stretches: The stretches of the blob.
-        packed: The bytes that come after them.
+        packed: The bytes that come after the stretches in the blob.
     """
     codes = keys.codes(blob_keys)
     return Arrival(codes, stretches.with_keys(codes[stretches.keys]), packed)
@@ -124,7 +124,8 @@ def entry_of(stretches: StretchTable, data: bytes) -> Entry:
         stretches: The stretches.
         data: The encoded stretches.
     """
-    last = min(int(stretches.high.max()), INFINITY - 1)  # when the stream is closed, entries without an end die, too
+    # A closed stream lets all entries die that are dead before `INFINITY`: also those with stretches without an end.
+    last = min(int(stretches.high.max()), INFINITY - 1)
     return Entry(int(stretches.low.min()), last, data)
 
 
@@ -132,8 +133,8 @@ class _BlobOfBatch(NamedTuple):
     """A blob of the present batch.
 
     Attributes:
-        stretches: The stretches that were read of it.
-        data: Its bytes.
+        stretches: The stretches that were decoded from the blob.
+        data: The bytes of the blob.
     """
 
     stretches: StretchTable
@@ -143,8 +144,8 @@ class _BlobOfBatch(NamedTuple):
 class StretchCodec:
     """Reads and writes the stretches of one bucket.
 
-    A blob of the present batch is written as a log entry as it is, if all of its stretches are and nothing was merged
-    with them: this saves encoding them again.
+    A blob of the present batch becomes a log entry as it is, if all of its stretches are to be written, and nothing was
+    merged with them: this saves encoding them again.
     """
 
     def __init__(self, stretch_format: StretchFormat, keys: KeyTable, *, with_rows: bool = False) -> None:
@@ -153,7 +154,7 @@ class StretchCodec:
         Args:
             stretch_format: The format of the bytes.
             keys: The keys of the bucket.
-            with_rows: True if blobs have the rows beside their partial states, because late rows are kept.
+            with_rows: True if blobs have the part `LISTS`, the rows of each stretch, because late rows are kept.
         """
         self._format = stretch_format
         self._keys = keys
@@ -172,7 +173,7 @@ class StretchCodec:
             arrival = self._format.read_blob(blob, self._keys, with_rows=self._with_rows)
             arrivals.append(arrival)
             # The blob may be written to the log as it is, unless two of its keys differ as bytes and are equal: then
-            # their stretches were merged as they were read.
+            # stretches of both were perhaps merged as they were read.
             distinct_codes, _ = distinct(arrival.codes)
             if len(distinct_codes) == len(arrival.codes):
                 self._blobs_of_batch.append(_BlobOfBatch(arrival.stretches, blob))

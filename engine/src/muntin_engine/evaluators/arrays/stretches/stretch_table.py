@@ -37,6 +37,9 @@ ROWS: Final = Part(-1, "rows")
 LISTS: Final = Part(-1, "lists")
 """The part that is a list of rows for each stretch."""
 
+LISTS_ALONE: Final[Mapping[Part, Component | None]] = {LISTS: None}
+"""Lists of rows as the only part of stretches. They have no component: None stands in its place."""
+
 
 class Groups(NamedTuple):
     """The groups of stretches that are to be merged into one each.
@@ -45,7 +48,7 @@ class Groups(NamedTuple):
         codes: For each stretch the number of its group.
         keys: The key of each group.
         low: The first place of each group.
-        high: The last place; the very array `low` where each is one place.
+        high: The last place of each group; the very array `low` if each group is one place.
     """
 
     codes: IntArray
@@ -64,7 +67,7 @@ def parts_of(forms: Sequence[BoundForm]) -> dict[Part, Component]:
 
 
 def components_of(form: BoundForm) -> dict[str, Component]:
-    """Return the components that partial states have of a form, with the number of payloads that it took."""
+    """Return the components that partial states have of a form, with the number of payloads that the form took."""
     return {PAYLOADS: COUNTED, **form.stored}
 
 
@@ -82,8 +85,8 @@ class StretchTable:
     Attributes:
         keys: n codes of keys.
         low: The first place of each stretch.
-        high: The last place; the very array `low` where each stretch is one place.
-        weight: The number of rows that each is made of.
+        high: The last place of each stretch; the very array `low` if each stretch is one place.
+        weight: The number of rows that each stretch is made of.
         parts: n values of each part.
     """
 
@@ -103,7 +106,7 @@ class StretchTable:
 
     @property
     def nbytes(self) -> int:
-        """The bytes that they take, roughly."""
+        """The bytes that the stretches take, roughly."""
         size: int = self.keys.nbytes + self.low.nbytes + self.weight.nbytes
         if not self.are_points:
             size += self.high.nbytes
@@ -135,7 +138,7 @@ class StretchTable:
         return replace(self, keys=keys)
 
     def without(self, part: Part) -> StretchTable:
-        """Drop a part, if they have it."""
+        """Drop a part, if the stretches have it."""
         if part not in self.parts:
             return self
         return replace(self, parts={name: values for name, values in self.parts.items() if name != part})
@@ -209,7 +212,7 @@ def alike(stretches: StretchTable) -> Groups:
     key_count = int(stretches.keys.max()) + 1
     codes, size = compress(ends * key_count + stretches.keys, product(count, key_count))
 
-    # All members of a group have its key and its ends: those of the first one are those of the group.
+    # All members of a group have one key and the same ends, which are read from its first member.
     first = first_places(codes, size)
     low = stretches.low[first]
     high = low if stretches.are_points else stretches.high[first]

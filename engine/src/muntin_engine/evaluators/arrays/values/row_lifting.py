@@ -50,7 +50,7 @@ class RowsToLift:
     Attributes:
         bucket_count: The number of buckets that keys are spread over.
         starts: The start of each row's lifetime, in ticks.
-        ends: Its end; None where all are points.
+        ends: The end of each row's lifetime; None if all rows are points.
         keys: The key columns.
         inputs: The input columns.
         sources: The source that each row is of, where late rows are kept with it.
@@ -219,12 +219,13 @@ def group_rows(grid: SliceGrid, rows: RowsToLift, keys: SpreadKeys) -> Groups:
         runs, run_count = compress(runs * high_count + highs, product(run_count, high_count))
 
     # There is a cell for each run and key; the rows of one cell are a group. The cells lie bucket by bucket, and within
-    # a bucket run by run. So the cell of a row is     first cell of its bucket + run * number of keys of the bucket +
-    # place of its key in the bucket. A bucket has `run_count` cells for each of its keys: by this its first cell
-    # follows from the keys before it.
+    # a bucket run by run. So the number of a row's cell is the sum of
+    # - the first cell of its bucket: `run_count` cells for each key of the buckets before it
+    # - its run * the number of keys of its bucket
+    # - the place of its key in the bucket
     cell_count = product(len(keys.buckets), run_count)
-    key_counts = np.diff(keys.bounds)
-    first_cells = keys.bounds * run_count
+    key_counts = np.diff(keys.bounds)  # for each bucket the number of its keys
+    first_cells = keys.bounds * run_count  # for each bucket its first cell, and at last the number of all cells
     places_of_keys = np.arange(len(keys.buckets)) - keys.bounds[keys.buckets]
     first_cell_of_key = first_cells[keys.buckets] + places_of_keys  # on run 0
     cells_of_run = key_counts[keys.buckets]  # for each key the number of keys of its bucket
@@ -235,8 +236,8 @@ def group_rows(grid: SliceGrid, rows: RowsToLift, keys: SpreadKeys) -> Groups:
         row_cells[block] = first_cell_of_key[row_keys] + runs[block] * cells_of_run[row_keys]
     cells, codes = distinct(row_cells, cell_count)
 
-    # The key and the run of a group follow from its cell, by the same formula backwards. Finding a row of each group,
-    # to read them there, would take as long as all the steps before.
+    # The key and the run of a group follow from its cell, by the same formula backwards. They could be read from a row
+    # of the group as well, but finding one takes as long as all the steps before.
     groups_of_buckets = np.diff(np.searchsorted(cells, first_cells))
     places_in_bucket = cells - np.repeat(first_cells[:-1], groups_of_buckets)
     group_runs, key_places = np.divmod(places_in_bucket, np.repeat(key_counts, groups_of_buckets))
@@ -321,7 +322,7 @@ def lift_each(
 
     parts: dict[Part, Values]
     if forms is None:
-        columns = {f"i{place}": column for place, column in enumerate(rows.inputs)}
+        columns = {f"i{place}": column for place, column in enumerate(rows.inputs)}  # as the bucket reads them
         parts = {ROWS: RowValues(arrow_table(columns), order)}
     else:
         parts = row_parts(forms, rows, order, stretch_ends)
@@ -337,7 +338,7 @@ def ends_of_stretches(starts: IntArray, ends: IntArray | None, gap: int) -> IntA
 
     Args:
         starts: The starts of the events.
-        ends: Their ends; None if all events are points, whose only tick is their start.
+        ends: The ends of the events; None if all events are points, whose only tick is their start.
         gap: How far the stretch of an event reaches past its last tick: by the gap of sessions, otherwise by 1 tick.
     """
     if ends is None:

@@ -17,7 +17,7 @@ from muntin_engine.evaluators.arrays.stretches.key_table import KeyTable, key_na
 from muntin_engine.evaluators.arrays.stretches.python_states import StateModule, States
 from muntin_engine.evaluators.arrays.stretches.row_values import SOURCE, TIMES, RowLists
 from muntin_engine.evaluators.arrays.stretches.stretch_codec import ENTRY_BYTES, Arrival, ColumnFormat
-from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, STATE, Part, StretchTable
+from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, LISTS_ALONE, STATE, Part, StretchTable
 from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift, lift_each, lift_rows
 from muntin_engine.evaluators.arrays.values.slice_queues import RowQueue
 from muntin_engine.evaluators.arrays.values.sliding_windows import SlidingWindows, sliding_windows
@@ -58,14 +58,15 @@ class ListedRows(ColumnFormat, StretchValues):
 
         Args:
             query: The query.
-            grids: Its slices; none of sessions and snapshots.
+            grids: The windows of each specification, over slices that all of them share; none of sessions and
+                snapshots.
             gap: How far the stretch of an event reaches past its last tick: by the gap of sessions, otherwise by 1
                 tick.
             slides: True if modules carry their states from window to window, adding and removing rows.
             values_of: Returns the values of an input column.
             with_late_rows: True if late rows are kept, with their sources.
         """
-        ColumnFormat.__init__(self, parts={LISTS: None})  # None: the part is lists of rows, and has no component
+        ColumnFormat.__init__(self, parts=LISTS_ALONE)
         StretchValues.__init__(self, with_late_rows=with_late_rows)
         self._query = query
         self._grids = grids
@@ -77,7 +78,8 @@ class ListedRows(ColumnFormat, StretchValues):
 
     def lift_into_slices(self, rows: RowsToLift) -> Iterator[BucketBlob]:
         """Yield the rows of slices for each bucket."""
-        return lift_rows(self._grids[0], (), rows, with_rows=True)
+        slices = self._grids[0]  # all grids have the same slices
+        return lift_rows(slices, forms=(), rows=rows, with_rows=True)
 
     def lift_each(self, rows: RowsToLift) -> Iterator[BucketBlob]:
         """Yield the rows as they are for each bucket."""
@@ -87,7 +89,7 @@ class ListedRows(ColumnFormat, StretchValues):
         """Decode a log entry, and bring the columns of its rows into the order that the query has now."""
         arrival = super().read_entry(entry, keys)
         version = entry.schema_version
-        if version is None:
+        if version is None:  # the present schema version wrote the entry
             return arrival
         lists: RowLists = arrival.stretches.parts[LISTS]
         reordered_lists = replace(lists, table=_with_inputs(lists.table, version.columns))
@@ -110,10 +112,13 @@ class ListedRows(ColumnFormat, StretchValues):
         """Return the makers of windows, which add and remove rows; none if the modules compute each window anew."""
         if not self._modules:
             return ()
-        return sliding_windows(self._modules, self._grids, keys, queue_of=RowQueue)
+        return sliding_windows(self._modules, self._grids, keys, queue_of=RowQueue, slices_have_states=False)
 
     def of_slices(self, slices: StretchTable) -> StretchTable:
-        """Return slices with the list of their payloads for each module, which sliding windows add and remove."""
+        """Return slices with lists of payloads, one for each module, in the place of states.
+
+        Sliding windows add these payloads to their own states as the slice enters, and remove them as it leaves.
+        """
         lists: RowLists = slices.parts[LISTS]
         places = lists.places()
         columns = lists.payload(places, self._values_of)
@@ -215,6 +220,7 @@ def _with_inputs(table: pa.Table, columns: Sequence[int | None]) -> pa.Table:
     """
     reordered = {name: table.column(name) for name in TIMES if name in table.column_names}
     for place, stored_place in enumerate(columns):
+        # There is a place: a query is refused if a module reads a column that its stored rows do not have.
         reordered[f"i{place}"] = table.column(f"i{stored_place}")
     return pa.table(reordered)
 

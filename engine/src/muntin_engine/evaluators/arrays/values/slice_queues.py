@@ -54,6 +54,7 @@ class TwoStacks:
         self._older: list[State] = []
         self._newer: list[State] = []
         self._sum: State = None
+        """The merged state of the newer ones; None without newer ones."""
 
     def push(self, state: State) -> None:
         """Append a state; the caller must not mutate it afterwards."""
@@ -85,7 +86,7 @@ class TwoStacks:
 
     def state(self) -> State:
         """Return the merged state of the slices; there is at least one. The caller must not mutate it."""
-        # The state on top of the older ones is the merge of all of these; the sum is that of the newer ones.
+        # The state on top of the older ones is the merge of all older ones; the sum is the merge of all newer ones.
         if not self._newer:
             return self._older[-1]
         if not self._older:
@@ -120,7 +121,7 @@ class Deducting(TwoStacks):
             self._newer = remaining_states
             return
 
-        # As many were deducted as remain: the merged state is made anew, which costs no more than they did.
+        # As many states were deducted as remain: the merged state is made anew, which takes no more calls than that.
         self._newer = []
         self._sum = None
         self._deducted = 0
@@ -190,7 +191,7 @@ class RowQueue:
 
     def pop(self, count: int) -> None:
         """Remove the oldest slices."""
-        if self._grows:  # all slices of a window that grows leave together
+        if self._grows:  # all slices of a window that grows leave together, and `push` kept no rows
             self._state = self._module.create_state()
             return
         popped_rows: list[object] = []

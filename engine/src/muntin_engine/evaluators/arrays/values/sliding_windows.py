@@ -29,9 +29,9 @@ from muntin_engine.time.window_grid import NEVER
 class SlidingWindows:
     """Makes the windows of a specification, and keeps the merged states that the next windows go on from.
 
-    Cost: where windows are a slice each, one `compute_result` per key and window. Otherwise, per key, a constant number
-    of calls for each of its slices and of its windows, whatever size and hop; none for a window that has the same rows
-    as the one before, and nothing for the time that lies between its rows.
+    Cost: where windows are the state of a slice each, one `compute_result` per key and window. Otherwise, per key, a
+    constant number of calls for each of its slices and of its windows, whatever size and hop; none for a window that
+    has the same rows as the one before, and nothing for the time that lies between its rows.
 
     Attributes:
         grid: The slices.
@@ -44,6 +44,8 @@ class SlidingWindows:
         grid: SliceGrid,
         keys: KeyTable,
         queue_of: Callable[[StateModule, SliceGrid], Queue],
+        *,
+        slices_have_states: bool,
     ) -> None:
         """Start before the first window.
 
@@ -53,12 +55,14 @@ class SlidingWindows:
             grid: The slices.
             keys: The keys of the bucket.
             queue_of: Makes an empty queue, of the states or of the rows of slices, for a module.
+            slices_have_states: True if slices come with a state for every module; False if they come with rows.
         """
         self.grid = grid
         self._place = place
         self._modules = modules
         self._key_table = keys
         self._queue_of = queue_of
+        self._slices_have_states = slices_have_states
         self._member_keys = np.empty(0, np.int64)
         """For each member of the next window, the code of its key."""
         self._member_slices = np.empty(0, np.int64)
@@ -99,7 +103,8 @@ class SlidingWindows:
         self._entered_below = self.grid.first_legal(stop)
         if slices is None:
             slices = self._no_slices()
-        if self.grid.slices == 1 and not self.grid.grows:  # each window is one slice
+        # A window that is one slice has the state of that slice. Rows must be added to a state first, as a queue does.
+        if self._slices_have_states and self.grid.slices == 1 and not self.grid.grows:
             yield from self._single_slices(slices)
             return
 
@@ -138,7 +143,7 @@ class SlidingWindows:
         return replace(EMPTY, parts=states)
 
     def _single_slices(self, slices: StretchTable) -> Iterator[ResultWindows]:
-        """Yield windows of one slice each: nothing is merged, and no queue is needed."""
+        """Yield windows of one slice each, which comes with states: nothing is merged, and no queue is needed."""
         extent_of = self.grid.windows.window
         numbers = self.grid.first_window(slices.low)
         locate = whereabouts(self._key_table, slices.keys, lambda place: extent_of(int(numbers[place])))
@@ -243,9 +248,24 @@ def sliding_windows(
     grids: Sequence[SliceGrid],
     keys: KeyTable,
     queue_of: Callable[[StateModule, SliceGrid], Queue],
+    *,
+    slices_have_states: bool,
 ) -> list[SlidingWindows]:
-    """Return a maker of windows for each specification; none of sessions and snapshots, which have no grids."""
-    return [SlidingWindows(place, modules, grid, keys, queue_of) for place, grid in enumerate(grids)]
+    """Return a maker of windows for each specification; none of sessions and snapshots, which have no grids.
+
+    Args:
+        modules: The modules.
+        grids: The windows of each specification, over slices that all of them share.
+        keys: The keys of the bucket.
+        queue_of: Makes an empty queue, of the states or of the rows of slices, for a module.
+        slices_have_states: True if slices come with a state for every module; False if they come with rows.
+    """
+    window_makers: list[SlidingWindows] = []
+    for place, grid in enumerate(grids):
+        window_makers.append(
+            SlidingWindows(place, modules, grid, keys, queue_of, slices_have_states=slices_have_states)
+        )
+    return window_makers
 
 
 class Steps(NamedTuple):
@@ -300,8 +320,9 @@ def steps_of(  # members, and the windows that they go through
         >>> [tuple(map(int, step[1:])) for step in zip(*steps)]  # first, stop, exits, entries, members
         [(-1, 0, 0, 1, 1), (0, 1, 0, 1, 2), (1, 2, 1, 0, 1), (2, 8, 1, 0, 0), (8, 10, 0, 1, 1), (10, 20, 1, 0, 0)]
     """
-    # A key has a step wherever members enter or leave, and one at the first window if it has members from before. Each
-    # of these is a change at a window: first come those of members from before, then entries, then exits.
+    # A key has a step wherever members enter or leave, and one at the first window if it has members from before. So
+    # there are three kinds of changes at a window, in this order: one change for all members that a key has from
+    # before, then one for each member that enters, then one for each member that leaves.
     exiting = np.flatnonzero(exit_windows <= stop)
     previous_keys, previous_counts = np.unique(keys[:previous_count], return_counts=True)
     entries = entry_windows[previous_count:]
@@ -318,11 +339,11 @@ def steps_of(  # members, and the windows that they go through
     starts = np.flatnonzero(is_other_key | is_other_window)
 
     def sums_by_step(changes: slice, members: IntArray | int) -> IntArray:
-        """Return for each step the number of members that some of its changes are about.
+        """Return for each step the number of members that its changes of one kind are about.
 
         Args:
-            changes: The changes that count, as a range of the unsorted ones.
-            members: The number of members of each of these changes.
+            changes: The changes of that kind, as a range of the changes before they were sorted.
+            members: The number of members that each of these changes is about.
         """
         members_of_change = np.zeros(change_count, np.int64)
         members_of_change[changes] = members

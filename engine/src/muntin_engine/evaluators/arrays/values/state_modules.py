@@ -280,7 +280,7 @@ def lift_states(
         ModuleFailedError: A module raised an exception; its window is the extent of the slice.
         StateError: A state cannot be stored.
     """
-    grid = grids[0]
+    grid = grids[0]  # all of them have the same slices
     numbers = numbers_at(grid.periods, rows.starts)  # of ticks, or of periods of a calendar
     slices = grid.slices_at(numbers)
     is_in_window = in_windows(grids, firsts=slices, lasts=slices)

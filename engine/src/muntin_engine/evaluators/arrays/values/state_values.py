@@ -14,7 +14,14 @@ from muntin_engine.evaluators.arrays.stretches.coding import distinct, stable_or
 from muntin_engine.evaluators.arrays.stretches.key_table import At, KeyTable
 from muntin_engine.evaluators.arrays.stretches.stretch_blobs import from_blob
 from muntin_engine.evaluators.arrays.stretches.stretch_codec import ENTRY_BYTES, Arrival, coded, entry_of
-from muntin_engine.evaluators.arrays.stretches.stretch_table import LISTS, ROWS, Groups, StretchTable, alike
+from muntin_engine.evaluators.arrays.stretches.stretch_table import (
+    LISTS,
+    LISTS_ALONE,
+    ROWS,
+    Groups,
+    StretchTable,
+    alike,
+)
 from muntin_engine.evaluators.arrays.values.row_lifting import RowsToLift, lift_each
 from muntin_engine.evaluators.arrays.values.slice_queues import queue_of_states
 from muntin_engine.evaluators.arrays.values.sliding_windows import SlidingWindows, sliding_windows
@@ -47,8 +54,8 @@ class PythonStates(StretchValues):
         """Describe the states of a query.
 
         Args:
-            modules: Its modules.
-            grids: Its slices; none of sessions.
+            modules: The modules of the query.
+            grids: The windows of each specification, over slices that all of them share; none of sessions.
             gap: How far the stretch of an event reaches past its last tick: by the gap of sessions, otherwise by 1
                 tick.
             with_late_rows: True if the rows travel with the states, because late rows are kept.
@@ -69,7 +76,7 @@ class PythonStates(StretchValues):
     def read_blob(self, blob: bytes, keys: KeyTable, *, with_rows: bool) -> Arrival:
         """Decode a blob of a map task: the states of slices, or the rows of sessions."""
         # States come packed after the table of stretches, rows of sessions as its columns, late rows as lists.
-        blob_keys, blob_stretches, packed = from_blob(blob, {LISTS: None} if with_rows else {})
+        blob_keys, blob_stretches, packed = from_blob(blob, LISTS_ALONE if with_rows else {})
         arrival = coded(keys, blob_keys, blob_stretches, packed)
         if not self._grids:
             return arrival  # of sessions, rows are sent
@@ -130,7 +137,7 @@ class PythonStates(StretchValues):
 
     def sliding_windows(self, keys: KeyTable) -> Sequence[SlidingWindows]:
         """Return the makers of windows, which combine the states of slices."""
-        return sliding_windows(self._modules.modules, self._grids, keys, queue_of_states)
+        return sliding_windows(self._modules.modules, self._grids, keys, queue_of_states, slices_have_states=True)
 
     def bytes_of_objects(self, written_bytes: int) -> int:
         """Estimate the memory of states."""
@@ -169,7 +176,7 @@ class PythonStates(StretchValues):
             """Return the extent of a slice, or of a session."""
             low = int(stretches.low[place])
             if self._grids:
-                return self._grids[0].extent(low)
+                return self._grids[0].extent(low)  # all grids have the same slices
             return Window(low, int(stretches.high[place]))
 
         return whereabouts(keys, stretches.keys, extent)

@@ -29,18 +29,18 @@ class StretchValues(StretchFormat):
 
     @abstractmethod
     def lift_into_slices(self, rows: RowsToLift) -> Iterator[BucketBlob]:
-        """Yield for each bucket the values of the slices, or runs of them, that rows are merged into."""
+        """Yield for each bucket the values of the slices, or runs of slices, that rows are merged into."""
 
     @abstractmethod
     def lift_each(self, rows: RowsToLift) -> Iterator[BucketBlob]:
         """Yield for each bucket the value of each row."""
 
     def without_late_rows(self, stretches: StretchTable) -> StretchTable:
-        """Drop the rows that travelled beside stretches only in case they are late."""
+        """Drop the rows that travelled beside stretches only in case these are late."""
         return stretches.without(LISTS) if self.with_late_rows else stretches
 
     def lift_groups(self, rows: StretchTable, groups: Groups, keys: KeyTable) -> StretchTable:
-        """Return the value of each group of arrivals: of rows, or of their partial states."""
+        """Merge each group of stretches that arrived into one: rows of their own, or partial states of rows."""
         return self.merge(rows, groups, keys)
 
     def merge(self, stretches: StretchTable, groups: Groups, keys: KeyTable) -> StretchTable:
@@ -54,7 +54,7 @@ class StretchValues(StretchFormat):
         return self.merge(stretches, alike(stretches), keys)
 
     def results(self, windows: StretchTable, keys: KeyTable) -> list[list[Any]] | None:
-        """Return the results of windows, module by module; None if they are computed as columns when these are made."""
+        """Return the results of windows, module by module; None if they are computed only when columns are written."""
         del windows, keys
         return None
 
@@ -82,8 +82,9 @@ class FormComponents(ColumnFormat, StretchValues):
         """Describe the components of a query.
 
         Args:
-            forms: Its forms.
-            grids: Its slices; none of sessions and snapshots.
+            forms: The forms of the query.
+            grids: The windows of each specification, over slices that all of them share; none of sessions and
+                snapshots.
             gap: How far the stretch of an event reaches past its last tick: by the gap of sessions, otherwise by 1
                 tick.
             with_late_rows: True if the rows travel with the components, because late rows are kept.
@@ -95,7 +96,8 @@ class FormComponents(ColumnFormat, StretchValues):
 
     def lift_into_slices(self, rows: RowsToLift) -> Iterator[BucketBlob]:
         """Yield the components of slices for each bucket."""
-        return lift_rows(self._grids[0], self.forms, rows, with_rows=self.with_late_rows)
+        slices = self._grids[0]  # all grids have the same slices
+        return lift_rows(slices, self.forms, rows, with_rows=self.with_late_rows)
 
     def lift_each(self, rows: RowsToLift) -> Iterator[BucketBlob]:
         """Yield the components of each row for each bucket."""
