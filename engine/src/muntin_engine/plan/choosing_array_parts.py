@@ -27,9 +27,10 @@ def choose_parts(plan: Plan, held: Held, combinations: Combinations) -> ArrayPla
         return str(why_no_grid(plan))  # there is a reason, as no geometry was found
     geometry, gap = geometry_and_gap
 
+    # Events with ids may be revised by later rows, samples never.
     has_ids = plan.input.columns.id is not None and not plan.input.has_samples
     arrivals = Arrivals.IDENTIFIED if has_ids else Arrivals.INSERTIONS
-    slides = held is Held.ROWS and _states_slide(plan)
+    slides = held is Held.ROWS and _states_slide(plan)  # the state of a window is made from that of the one before
     parts = ArrayPlan(geometry=geometry, arrivals=arrivals, held=held, gap=gap, slides=slides)
     first_reason = next(_reasons_against(plan, parts, combinations), None)
     if first_reason is not None:
@@ -63,7 +64,8 @@ def _geometry_and_gap(plan: Plan) -> tuple[Geometry, int] | None:
         return None
     # A point lies in one slice. Events with ids are kept as runs of slices, even if they are points.
     are_slices = plan.input.is_point and plan.input.columns.id is None
-    return Geometry.SLICES if are_slices else Geometry.RUNS, 1
+    geometry = Geometry.SLICES if are_slices else Geometry.RUNS
+    return geometry, 1
 
 
 def _states_slide(plan: Plan) -> bool:
@@ -105,8 +107,8 @@ def _reasons_against(plan: Plan, parts: ArrayPlan, combinations: Combinations) -
     if why_not is not None:
         yield why_not
 
-    # The events and their windows. Ends may move if the combination takes events with ids, which queries of several
-    # windows never do.
+    # The events and their windows. Ends may move if the combination takes events with ids. In queries of several
+    # windows it never does.
     takes_ids = parts.arrivals is Arrivals.IDENTIFIED and combination is not None and not plan.named_windows
     why_not = None if takes_ids else why_ends_move(plan)
     if why_not is not None:

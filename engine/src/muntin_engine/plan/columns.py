@@ -103,6 +103,8 @@ def check_columns(roles: Set[str], *, is_edge: bool) -> None:
             argument="id",
             order=ParameterName("order"),
         )
+
+    # Lifetimes. Samples are checked first, as they have an error of their own if they have a start.
     if "start" in roles and "end" not in roles:
         raise QueryError("events with a start need an end; give at instead for point events")
 

@@ -215,25 +215,25 @@ _JOINS: Final = {
 
 def _explain_order(plan: Plan) -> str:
     """Explain the order in which events are processed; empty where their order does not matter."""
-    columns = []
+    orders = []  # of each input that names one: its columns in words
     for input in plan.inputs:
         if input.order is not None:
             places = (input.order, *input.then_by)
-            columns.append(", then ".join(input.columns.payload[place].name for place in places))
+            orders.append(", then ".join(input.columns.payload[place].name for place in places))
 
     # Windows over time: only some modules read the order.
     if plan.is_windowed and plan.rows is None:
         readers = ", ".join(module.label for module in plan.modules if module.module.reads_order)
         if not readers:
             return ""
-        order = " and ".join(columns) or "what it reads of them: events(..., order='offset') says another order"
+        order = " and ".join(orders) or "what it reads of them: events(..., order='offset') says another order"
         return f"{readers}: events by time, and at one time by {order}"
 
     # Row windows, stream operators and joins.
-    if not columns:
+    if not orders:
         return ""
     what_happens = "an event is handed over" if plan.rows is None else "a row is released"
-    return f"by time, and at one time by {', '.join(columns)}; {what_happens} when the watermark passes it"
+    return f"by time, and at one time by {', '.join(orders)}; {what_happens} when the watermark passes it"
 
 
 def _explain_filter(input: Input) -> str:
@@ -269,7 +269,7 @@ def explain_progress(plan: Plan, input: Input) -> str:
         origins.append(policy.describe(spell))
     if input.columns.change is not None:
         origins.append("punctuation rows")
-    if input.heartbeats:
+    if input.heartbeats:  # the number of other streams that bring punctuation
         origins.append("another stream" if input.heartbeats == 1 else f"{input.heartbeats} other streams")
     parts = [", or ".join(origins) or "nothing but the end of a static input"]
 
@@ -294,7 +294,7 @@ def _explain_policy(policy: ProgressPolicy, spell: Callable[[int], str]) -> str:
     """
     parts = ["punctuation" if isinstance(policy, Punctuated) else f"{policy.describe(spell)}, or punctuation"]
     if policy.idle:
-        parts.append(policy.idle.describe(spell_ticks))
+        parts.append(policy.idle.describe(spell_ticks))  # its lengths are time of a clock, whatever the axis is
     return "; ".join(parts)
 
 
@@ -328,6 +328,7 @@ def _explain_shedding(plan: Plan, input: Input, most_held: int) -> str:
 
 def _makes_room(windows: RowWindows) -> bool:
     """Return True if a full key is sure to hold fewer rows later, even if it accepts no new ones until then."""
+    # Not every kind of row windows has these fields.
     evicts = getattr(windows, "evicts", None)
     partitions = getattr(windows, "partitions", None)
     if partitions is not None and partitions.age is not None:

@@ -54,12 +54,12 @@ class PairCondition:
         if CURRENT_CALL.label != self.label:
             CURRENT_CALL.set_module(self.label)  # a trace of this worker then says which function it is in
         try:
-            is_met = self.select(row)
+            is_met = self.select(row)  # calls the function
         except Exception as error:
             message = f"{self.label} failed: {safe_message(error)}\n  arguments: {safe_repr(row)}"
             raise ModuleError(message) from safe_cause(error)
 
-        if is_met is None or is_met is SKIPPED:
+        if is_met is None or is_met is SKIPPED:  # skipped: the function does not accept a null in the row
             return False
         if hasattr(is_met, "item"):  # a boolean of NumPy
             is_met = is_met.item()
@@ -113,17 +113,18 @@ def plan_condition(
     implementation = function.implementation
     call = signature(implementation, eval_str=True)
     try:
-        bound = call.bind_partial(**parameters)
+        filled_arguments = call.bind_partial(**parameters).arguments
         check_types(call, parameters)
     except TypeError as error:
         raise ParameterError(function.name, parameters, message_of(error), str(call)) from error
 
-    # Columns fill the arguments that no parameter fills, in order. Arguments with a default may stay without a column;
-    # those without a default are read in any case, so that `bind_columns` refuses too few columns.
-    unbound_arguments = [argument for argument in call.parameters.values() if argument.name not in bound.arguments]
-    required_count = sum(argument.default is Parameter.empty for argument in unbound_arguments)
+    # Columns fill the arguments that no parameter fills, in order.
+    open_arguments = [argument for argument in call.parameters.values() if argument.name not in filled_arguments]
+    # An argument with a default may stay without a column. One without a default is read even if there is no column for
+    # it, so that `bind_columns` refuses too few columns.
+    required_count = sum(argument.default is Parameter.empty for argument in open_arguments)
     reads = []
-    for argument in unbound_arguments[: max(len(columns), required_count)]:
+    for argument in open_arguments[: max(len(columns), required_count)]:
         annotation = object if argument.annotation is Parameter.empty else argument.annotation
         reads.append(describe(annotation, argument.name))
     # The call of the function is bound like the making of a record, whose fields are the arguments.

@@ -170,7 +170,7 @@ class NamedCode:
             last = len(passed_modules) - 1  # the last one serves all further uses
             code: Any = passed_modules[min(earlier_uses, last)]
         else:
-            code = imported(data["class"])
+            code = imported(data["class"])  # None if it is not imported: `_checked` then looks for a plugin
         module: type[Module] | Module = self._checked(code, data, "module")
         return module
 
@@ -206,7 +206,7 @@ class NamedCode:
                     f"install the plugin that offers it, or import it before: from {python_module} import "
                     f"{attribute}\n  or give it: modules=[...]"
                 )
-                # The class of such a module was made by `function_aggregate`, so it cannot be imported.
+                # A class that the Python module `function_aggregate` made of a function cannot be imported.
                 if python_module == function_aggregate.__name__:
                     advice = "it was made of a function f, so give it as in the query: modules=[module(f, ...)]"
                 raise QueryError(
@@ -356,7 +356,7 @@ class _CodeReader:
             place: int = data["inputs"][name]["columns"][number]
             return place
 
-        source_place = data["columns"][0]
+        source_place = data["columns"][0]  # `plan_several` puts the column of the source before all others
         return plan_several(
             data["output"],
             cls,

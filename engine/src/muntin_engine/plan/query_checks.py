@@ -402,7 +402,7 @@ def check_join(plan: Plan) -> None:
                 f"keys{of_input} punctuate themselves, and {what} would be complete only as far as the whole input is\n"
                 "  leave out with_key_punctuation()"
             )
-        if input.most_held is not None:
+        if input.most_held is not None:  # the input sheds events of a key that holds so many
             raise PolicyError(_why_no_shedding(plan, input.name))
 
 

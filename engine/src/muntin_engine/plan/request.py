@@ -245,7 +245,7 @@ def queries_before(streams: Sequence[InputRequest]) -> tuple[UpstreamQuery, ...]
     """Return the queries whose results are events of streams, in the order in which checkpoints have their states.
 
     Spark numbers the stateful operators of a query from its end backwards, those of the first stream before those of
-    the next one. The plans are in the reverse of Spark's order, so streams are visited from the last one.
+    the next one. The queries are returned in the reverse of Spark's order: so the last stream comes first.
     """
     queries: list[UpstreamQuery] = []
     for stream in reversed(streams):

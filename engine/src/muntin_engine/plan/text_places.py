@@ -136,7 +136,7 @@ class _PlainReader:
         Raises:
             PlacedError: The data are refused.
         """
-        place = here if len(here) < 200 else f"{here[:80]}..."
+        place = here if len(here) < 200 else f"{here[:80]}..."  # of data that are nested deeply, a place is long
         if depth > DEEPEST:
             raise PlacedError(place, f"the text is more than {DEEPEST} deep")
         if self._value_count > MOST_VALUES:

@@ -36,8 +36,8 @@ def why_no_grid(plan: Plan) -> str | None:
     for window in plan.windows:
         if window.waits_for_events:
             return f"{plan.words.spell_window(window)} is cut by each key's own events"
-        # An event stays a member for the reach after its end: the windows there do not overlap it. Windows that grow
-        # have a reach too, their period, but they hold no event past it: `_why_not_growing` decides about these.
+        # With a reach, an event stays a member for that long after its end, of windows that do not overlap it. Windows
+        # that grow within a period have a reach as well, and `holds_past` is 0: `_why_not_growing` decides about them.
         if 0 < window.reach <= window.holds_past:
             return "events are members of windows that they do not overlap, by the window's reach"
         if window.grid() is None:
