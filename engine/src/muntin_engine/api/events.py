@@ -219,7 +219,9 @@ def _progress_of(watermark: object) -> ProgressPolicy:
 
 
 def _check_ranges(key_ranges: object, progress: ProgressPolicy) -> None:
-    """Raise unless the argument `key_ranges` of `events` has a pair of columns for each key, by the key's name.
+    """Raise unless the argument `key_ranges` of `events` is a mapping whose values are pairs of columns.
+
+    The names in it, which are those of keys, are checked later, by the input.
 
     Args:
         key_ranges: The argument.
@@ -228,6 +230,7 @@ def _check_ranges(key_ranges: object, progress: ProgressPolicy) -> None:
     Raises:
         QueryError: The argument is something else, or the progress policy has no key punctuation.
     """
+    # Each limit may be None: the range has no bound on that side.
     example = "key_ranges={'sensor': ('first_sensor', 'end_sensor')}"
     if not isinstance(key_ranges, Mapping):
         raise QueryError(f"key_ranges={spelled(key_ranges)} is not a mapping\n  expected, for example, {example}")

@@ -58,7 +58,7 @@ class ProgramClasses:
 
         Raises:
             QueryError: No kind has that name.
-            MuntinError: The kind does not take the arguments.
+            MuntinError: The kind does not take the arguments. A class of the program may also raise other exceptions.
         """
         # The name may be that of a function and of a class of the program: arguments that the function does not take
         # are for the class.
