@@ -48,6 +48,7 @@ def functions(
         _check_named_function(name)
     if isinstance(spark, str | Function):
         return local_backend().register_functions(None, (spark, *names))  # without a session it is the first function
+    # A session, classic or of Spark Connect, is told by two of its attributes: PySpark may not be installed.
     if not (hasattr(type(spark), "readStream") and hasattr(type(spark), "udf")):
         raise QueryError(
             f"functions() needs a session of Spark, or a function, first, got {spelled(spark)}\n"

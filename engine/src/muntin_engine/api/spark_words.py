@@ -84,8 +84,8 @@ class KnowsSparkWords:
             advice_over_tables = _ADVICE_OVER_TABLES.get(owner, {}).get(name)
             if advice_over_tables is not None and is_table(self._first_input) and not is_stream(self._first_input):
                 return advice_over_tables
-            if advice is _RESULTS and self.is_stream:
-                return _WRITE  # `collect` and the like would never end
+            if advice is _RESULTS and self.is_stream:  # of a stream, `collect` and the like would never end
+                return _WRITE
             if advice is not None:
                 return advice.format(name=name)
             if name.startswith("_"):

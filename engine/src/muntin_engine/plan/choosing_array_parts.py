@@ -42,7 +42,7 @@ def _grids(plan: Plan) -> tuple[SliceGrid, ...]:
     """Return the slices of each specification of windows; the windows are regular, and all of them share slices."""
     regular_windows = []
     for window in plan.windows:
-        regular = window.grid() or window.growing()
+        regular = window.grid() or window.growing()  # windows of one size, or windows that grow by steps
         assert regular is not None, "why_no_grid has refused other windows"
         regular_windows.append(regular)
     return SliceGrid.shared(regular_windows)
@@ -74,6 +74,7 @@ def _states_slide(plan: Plan) -> bool:
     All modules must be able to do so, and successive windows must share more than half of their rows: otherwise it
     costs no more to compute each window from all of its rows.
     """
+    # Modules that set the lifetimes of results are time-sensitive, and states of those do not slide.
     if plan.timestamps.is_set_by_module or not plan.input.is_point:
         return False
     only_grows = plan.window.growing() is not None
@@ -89,10 +90,11 @@ def _reasons_against(plan: Plan, parts: ArrayPlan, combinations: Combinations) -
         parts: The parts.
         combinations: The combinations of parts that the evaluator can run.
     """
-    # The combination is None if the evaluator has none of these parts. The last reason below says so; the others come
-    # first, since the query writer can do more about them. Where Python states or rows would be held, the reasons
-    # against components come before all: they say what the query would need to be held as components.
+    # The combination is None if the evaluator has none of these parts. This is the last of the reasons, since the query
+    # writer can do more about the others.
     combination = combinations.get((parts.geometry, parts.arrivals, parts.held))
+    # The first reasons are those against components, also where Python states or rows would be held: they say what the
+    # query would need to be held as components.
     if combination is None and parts.held is not Held.COMPONENTS:
         yield from _reasons_against(plan, replace(parts, held=Held.COMPONENTS), combinations)
 

@@ -80,7 +80,7 @@ def topics_of(plan: Plan) -> list[tuple[str, str]]:
             topics.append((title, f"{input.name}: {text}" if input.name else text))
     topics += _explain_join(plan)
     if plan.forget_keys_after is not None:
-        topics.append(("forgetting", _explain_forgetting(plan)))
+        topics.append(("forgetting", _explain_forgetting(plan, plan.forget_keys_after)))
     if plan.is_windowed:
         topics.append(("context", _CONTEXTS[_context(plan)]))
     topics.append(("evaluator", f"{plan.choice.evaluator}: {plan.choice.reason}"))
@@ -109,9 +109,18 @@ def _topics_of_input(plan: Plan, input: Input) -> list[tuple[str, str]]:
 
 def _explain_samples(input: Input) -> str:
     """Explain which of several samples of a key at one time counts."""
-    if input.order is None:
+    order = _spell_order(input)
+    if not order:
         return "of one time, the greatest by what is read of it; events(..., order='offset') says which is the last"
-    return f"of one time, the last by {input.columns.payload[input.order].name}"
+    return f"of one time, the last by {order}"
+
+
+def _spell_order(input: Input) -> str:
+    """Name the columns that order the rows of one time, the one that decides first; empty if the input names none."""
+    if input.order is None:
+        return ""
+    places = (input.order, *input.then_by)
+    return ", then ".join(input.columns.payload[place].name for place in places)
 
 
 def _context(plan: Plan) -> WindowContext:
@@ -121,10 +130,13 @@ def _context(plan: Plan) -> WindowContext:
     return plan.window.context
 
 
-def _explain_forgetting(plan: Plan) -> str:
-    """Explain when a key is forgotten, in a query that forgets keys."""
-    age = plan.words.spell_length(plan.forget_keys_after or 0)
-    return f"a key that is silent for longer than {age} after its last event: its windows end then, and nothing is kept"
+def _explain_forgetting(plan: Plan, age: int) -> str:
+    """Explain when a key is forgotten, in a query that forgets keys after some ticks of silence."""
+    silence = plan.words.spell_length(age)
+    return (
+        f"a key that is silent for longer than {silence} after its last event: "
+        "its windows end then, and nothing is kept"
+    )
 
 
 _CONTEXTS: Final = {
@@ -215,11 +227,7 @@ _JOINS: Final = {
 
 def _explain_order(plan: Plan) -> str:
     """Explain the order in which events are processed; empty where their order does not matter."""
-    orders = []  # of each input that names one: its columns in words
-    for input in plan.inputs:
-        if input.order is not None:
-            places = (input.order, *input.then_by)
-            orders.append(", then ".join(input.columns.payload[place].name for place in places))
+    orders = [_spell_order(input) for input in plan.inputs if input.order is not None]
 
     # Windows over time: only some modules read the order.
     if plan.is_windowed and plan.rows is None:
@@ -395,6 +403,8 @@ def _explain_lag(plan: Plan) -> str:
         return "none"
     if plan.waits_for_ends:
         return "until the members of the earliest window have ended; one that never ends holds the output back forever"
+    # Windows that are cut by the events of each key: windows over time, then row windows. Row windows with other
+    # timestamps than `align` are among what remains.
     if plan.window.waits_for_events and plan.rows is None:
         return "as long as the earliest window of any key is open, as windows are cut by each key's own events"
     if plan.window.waits_for_events and plan.timestamps is TimestampPolicy.ALIGN:

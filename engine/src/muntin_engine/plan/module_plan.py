@@ -148,7 +148,7 @@ def make_module(
             or `TypeError` on them; or one of them is a duration and the query's axis does not measure time.
     """
     check_parameters(cls, parameters)
-    # Lengths such as "10 minutes" that the constructor reads become ticks of the query's axis.
+    # The constructor reads lengths such as "10 minutes" by `muntin.ticks`, which asks this context for their ticks.
     reads_lengths = nullcontext() if read_length is None else lengths_read_by(read_length)
     try:
         with reads_lengths:

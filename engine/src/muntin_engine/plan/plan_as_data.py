@@ -48,7 +48,7 @@ def plan_to_data(plan: Plan) -> dict[str, Any]:
     for part in fields(plan):
         if part.name not in _FIELDS_WITH_CODE:
             data[part.name] = value_to_data(getattr(plan, part.name))
-    are_ordered = plan.inputs[0].order is not None
+    are_ordered = plan.inputs[0].order is not None  # modules read the order of the first input alone
     return {
         **data,
         "evaluator": plan.choice.evaluator,
@@ -163,7 +163,7 @@ class NamedCode:
             QueryError: The module is not here.
         """
         name = data["name"]
-        if name in self.replacements:
+        if name in self.replacements:  # another module is to run in the place of this one, whatever its version
             return self.replacements[name]
         passed_modules = self.modules.get(name, ())
         if passed_modules:

@@ -14,15 +14,15 @@ from muntin_engine.plan.plan import Plan
 def steps_of(plan: Plan) -> tuple[RegularWindows, ...]:
     """Return a query's regular windows, if its output changes only where one of these windows ends; else none.
 
-    It is then enough to know which windows are complete. So a row is late if a window that it belongs to, or an earlier
-    window, is complete; it is not late if it merely lies behind the watermark. Queries of several inputs have no such
-    windows, as rows of two inputs may meet at any tick.
+    Where the output changes only there, it is enough to know which windows are complete. So a row is late if a window
+    that it belongs to, or an earlier window, is complete. It is not late if it merely lies behind the watermark.
+    Queries of several inputs have no such windows, as rows of two inputs may meet at any tick.
     """
     if len(plan.inputs) > 1 or why_no_grid(plan) is not None or _why_no_lifting(plan) is not None:
         return ()
     steps = []
     for window in plan.windows:
-        regular = window.grid() or window.growing()
+        regular = window.grid() or window.growing()  # windows of one size, or windows that grow by steps
         if regular is not None:
             steps.append(regular)
     return tuple(steps)
