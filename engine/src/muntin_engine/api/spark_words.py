@@ -76,8 +76,8 @@ class KnowsSparkWords:
         def _advice_on(self, name: str) -> str:
             """Return advice on an attribute that does not exist; empty if there is none.
 
-            A word of Spark has advice of its own, which is another one over tables in this process than over DataFrames
-            of Spark's. For other names the advice is the closest attribute.
+            A word of Spark has advice of its own, and some words have another advice over tables in this process than
+            over DataFrames of Spark's. For other names the advice is the closest attribute.
             """
             owner = type(self).__name__
             advice = _ADVICE.get(owner, {}).get(name)

@@ -61,8 +61,9 @@ class Fit(ABC):
     def widened(self) -> Iterator[tuple[str, Field]]:
         """Yield the names of type variables that have to stand for a wider type than the column's, with that type.
 
-        So it is where the column's type is none of the choices of a variable, and can be widened to one of them. Of
-        several such choices the first one counts: whole numbers become floats if the choices are float and Decimal.
+        A variable has to stand for a wider type where the column's type is none of its choices, and can be widened to
+        one of them. Of several such choices the first one counts: whole numbers become floats if the choices are float
+        and Decimal.
         """
         return iter(())
 

@@ -31,11 +31,12 @@ def explain_plan(plan: Plan, inner: Sequence[Plan] = (), memory: str = "") -> st
     - `lag`: the distance of the output's watermark behind the input's, and why.
 
     The topics that only some queries have, between these: `lifetimes` (those that a module returns are discarded),
-    `order` (of events at one time), `where` (the conditions of a filter), `samples` (of one time), `events` (the
-    changes of their lifetimes), `shedding` (the events at which a key is full), `join` or `results` (the pairs of two
-    inputs, or the events themselves), `forgetting` (the silence after which a key is forgotten), `context` (the events
-    that windows follow from), `inputs` (the streams of a module that reads several), `early` (the emission of open
-    windows), and `memory` (the data that a run without Spark keeps).
+    `order` (the order of events at one time), `where` (the conditions of a filter), `samples` (which one of several at
+    one time counts), `events` (the changes of their lifetimes), `shedding` (the number of events at which a key is
+    full), `join` or `results` (the pairs of two inputs, or the events themselves), `forgetting` (the silence after
+    which a key is forgotten), `context` (the events that windows follow from), `inputs` (the streams of a module that
+    reads several), and `early` (the emission of open windows). After them all comes `memory` (the data that a run
+    without Spark keeps).
 
     Args:
         plan: The query.
@@ -311,7 +312,7 @@ def _explain_late(plan: Plan, input: Input) -> str:
     if not input.late.corrects:
         return _LATE[input.late.policy]
     allowed = plan.words.spell_length(input.late.allowed)
-    # On a grid, windows whose events keep their ends are closed as wholes: a row is too late if its window is.
+    # On a grid, where events keep their ends, windows are closed as wholes. A row is too late if its window is closed.
     closes_at_end_alone = plan.window.grid() is not None and not plan.event_ends_move
     if closes_at_end_alone:
         rows = f"rows of windows that ended less than {allowed} before the watermark"

@@ -188,6 +188,7 @@ def check_zone(window: WindowSpecification, times: NamedColumn) -> None:
     Raises:
         QueryError: The times are timestamps without a time zone, and the windows name another zone than UTC.
     """
+    # Times without a zone count as times of UTC, so windows by the clock of UTC fit them.
     if window.time_zone not in (None, "UTC") and times.type == "timestamp_ntz":
         raise QueryError(
             "{windows} asks what a clock shows at an instant, and the times in {times} are timestamp_ntz: some clock "

@@ -166,7 +166,7 @@ class Input(InputPolicies):
     def says_when_complete(self) -> bool:
         """True if the watermark of the input can advance at all.
 
-        It may advance by punctuation, by the progress policy, or by a clock while the input is idle.
+        The watermark may advance by punctuation, by the progress policy, or by a clock while the input is idle.
         """
         # Rows of punctuation: of the input itself, or made of the rows of other streams, which are its heartbeats.
         if self.columns.change is not None or self.heartbeats > 0:

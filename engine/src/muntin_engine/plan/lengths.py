@@ -217,7 +217,8 @@ class AxisScale:
                 kind=kind,
                 example=Seconds("1.5"),
             )
-        # A `DecimalLength` counts units of the last decimal place that any decimal can have; a tick is some of these.
+        # A `DecimalLength` counts units of the last decimal place that any decimal can have. A tick is a whole number
+        # of these units.
         places_of_tick = self.decimal_places or 0  # none if times are integers
         units_of_tick = int(10 ** (MOST_PLACES - places_of_tick))
         ticks, remainder = divmod(int(length), units_of_tick)

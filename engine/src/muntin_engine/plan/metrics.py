@@ -261,8 +261,9 @@ def _unreported_metrics(plan: Plan) -> set[str]:
         absent.add("keys_forgotten")
     if plan.rows is None or plan.rows.partition_by is None:
         absent.add("partitions_held")
+    # This metric counts the windows of all keys together. Only windows of a grid are the same for all keys.
     if any(window.grid() is None for window in plan.windows):
-        absent.add("windows_open")  # it counts windows of all keys together: only those of a grid are the same for all
+        absent.add("windows_open")
     return absent
 
 

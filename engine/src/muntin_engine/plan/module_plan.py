@@ -119,7 +119,7 @@ class ModulePlan:
         parameters = {name: spell(value) for name, value in sorted(self.parameters.items())}
         columns: list[Any] = list(self.columns)
         if self.side:
-            # Columns of a further input have its number as well; those of the first input have their places alone.
+            # A column of a further input is written with the number of the input, a column of the first input without.
             columns = [[self.side, place] for place in self.columns]
         identity: list[object] = [self.module.name, self.module.version, parameters, columns]
         if self.skips_rows and self.module.is_incremental:

@@ -41,7 +41,7 @@ def plan_to_data(plan: Plan) -> dict[str, Any]:
     """Return a plan as data that JSON can hold; a parameter of a module that data cannot hold is marked as such.
 
     Args:
-        plan: The plan as the driver has it: that of workers has no parameters of modules (see `Plan.for_workers`).
+        plan: The plan as the driver has it. A plan for workers lacks the parameters of modules: see `Plan.for_workers`.
     """
     # The fields with code are written below, by the names of the evaluator, of modules and of functions.
     data = {}

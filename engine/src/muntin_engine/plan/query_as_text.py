@@ -140,7 +140,7 @@ class _Writer:
             frames: The DataFrames that the column may be of.
 
         Raises:
-            QueryError: It is a column of the backend for which no text is known that is sure to mean the same.
+            QueryError: The column is one of the backend's, and no text is known that is sure to mean the same.
         """
         if isinstance(column, SqlExpression):
             return {SQL: str(column)}

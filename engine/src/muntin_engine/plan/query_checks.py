@@ -54,7 +54,7 @@ def check_query(plan: Plan) -> None:
             check_needs(plan, module, window)
     check_buckets(plan.buckets)
 
-    # The names of the columns of results, and of those of the second output, if the query has one.
+    # Names have to differ among the columns of results; and among those of the second output, if the query has one.
     keys = [key.name for key in plan.keys]
     outputs = [column.name for column in plan.outputs]
     evicted = [column.name for column in plan.evicted]

@@ -200,6 +200,10 @@ def _make_of_class(cls: Any, arguments: Mapping[str, Any]) -> Any:
     Args:
         cls: The class, a dataclass.
         arguments: The arguments of its constructor, by name.
+
+    Raises:
+        DurationError: A length cannot be read.
+        Exception: The constructor raises it.
     """
     values = dict(arguments)
     for class_field in fields(cls):
