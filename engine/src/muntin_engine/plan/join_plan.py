@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from inspect import Parameter, signature
+from inspect import Parameter, Signature, signature
 from typing import Any, NamedTuple, TypeAlias
 
 from muntin import Function, JoinKind
-from muntin.errors import ModuleContractError, ModuleError, ParameterError, message_of
+from muntin.errors import ModuleContractError, ModuleError, ParameterError, QueryError, message_of
 from muntin.errors.safe_text import safe_cause, safe_message, safe_repr
 from muntin.modules.parameters import check_types, spell
 from muntin.schemas import Field, Struct, describe
@@ -107,11 +107,12 @@ def plan_condition(
         names: The names of the columns.
 
     Raises:
+        QueryError: The annotations of the function cannot be read, or it takes an argument by its place alone.
         ParameterError: The function does not take the parameters.
         TypeMismatchError: The number or the types of the columns do not fit the function.
     """
     implementation = function.implementation
-    call = signature(implementation, eval_str=True)
+    call = _signature_of(function)
     try:
         filled_arguments = call.bind_partial(**parameters).arguments
         check_types(call, parameters)
@@ -144,6 +145,28 @@ def plan_condition(
 
 Condition: TypeAlias = Callable[[tuple[Any, ...], tuple[Any, ...]], bool]
 """Returns True if an event of the left and an event of the right stream, given by their payloads, are to be joined."""
+
+
+def _signature_of(function: Function[..., object]) -> Signature:
+    """Return the signature of the function of a condition, which is called with all arguments by name.
+
+    Raises:
+        QueryError: An annotation cannot be read, or the function takes an argument by its place alone.
+    """
+    try:
+        call = signature(function.implementation, eval_str=True)
+    except (NameError, AttributeError) as error:
+        raise QueryError(
+            f"the annotations of {function.name} cannot be read: {error}\n"
+            "  expected: names that are defined at the top of its module"
+        ) from error
+    for argument in call.parameters.values():
+        if argument.kind in (Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL):
+            raise QueryError(
+                f"{function.name}{call} takes {argument} by place, and a condition gives all arguments by name\n"
+                "  expected: a function such as (weight, limit) -> bool, without / and *"
+            )
+    return call
 
 
 class JoinedColumn(NamedTuple):
