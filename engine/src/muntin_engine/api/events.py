@@ -230,14 +230,13 @@ def _check_ranges(key_ranges: object, progress: ProgressPolicy) -> None:
     Raises:
         QueryError: The argument is something else, or the progress policy has no key punctuation.
     """
-    # Each limit may be None: the range has no bound on that side.
     example = "key_ranges={'sensor': ('first_sensor', 'end_sensor')}"
     if not isinstance(key_ranges, Mapping):
         raise QueryError(f"key_ranges={spelled(key_ranges)} is not a mapping\n  expected, for example, {example}")
     for name, limits in key_ranges.items():
         if not isinstance(limits, tuple | list) or len(limits) != 2:
             raise QueryError(f"key_ranges of {name!r} are {spelled(limits)}\n  expected two columns: {example}")
-        for limit in limits:
+        for limit in limits:  # None: the range has no bound on this side
             check_each_column({f"key_ranges of {name!r}": limit})
     if not progress.by_key:
         raise QueryError(

@@ -143,10 +143,6 @@ def plan_condition(
     )
 
 
-Condition: TypeAlias = Callable[[tuple[Any, ...], tuple[Any, ...]], bool]
-"""Returns True if an event of the left and an event of the right stream, given by their payloads, are to be joined."""
-
-
 def _signature_of(function: Function[..., object]) -> Signature:
     """Return the signature of the function of a condition, which is called with all arguments by name.
 
@@ -167,6 +163,10 @@ def _signature_of(function: Function[..., object]) -> Signature:
                 "  expected: a function such as (weight, limit) -> bool, without / and *"
             )
     return call
+
+
+Condition: TypeAlias = Callable[[tuple[Any, ...], tuple[Any, ...]], bool]
+"""Returns True if an event of the left and an event of the right stream, given by their payloads, are to be joined."""
 
 
 class JoinedColumn(NamedTuple):
