@@ -97,6 +97,8 @@ def _write_length(value: int) -> Any:
 
 def _write_object(value: Any) -> Any:
     """Return a policy, a trigger or windows as data: a number or a word if that says it all, else the call for it."""
+    # In row windows, a number alone is a count of rows, and a time alone a length. So a length that is a number needs
+    # the call, `elapsed`.
     if isinstance(value, CountPolicy):
         return value.size
     if isinstance(value, ElapsedPolicy) and isinstance(value.length, TimeLength):

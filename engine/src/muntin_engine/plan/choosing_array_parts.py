@@ -78,7 +78,8 @@ def _states_slide(plan: Plan) -> bool:
     if plan.timestamps.is_set_by_module or not plan.input.is_point:
         return False
     only_grows = plan.window.growing() is not None
-    share_most_rows = only_grows or any(2 * steps.hop < steps.size for steps in steps_of(plan))
+    regular_windows = steps_of(plan)
+    share_most_rows = only_grows or any(2 * windows.hop < windows.size for windows in regular_windows)
     return share_most_rows and all(may_slide(module.module, only_grows=only_grows) for module in plan.modules)
 
 

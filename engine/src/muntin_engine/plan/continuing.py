@@ -48,7 +48,7 @@ def check_plans(
     if len(plans) != len(stored):
         query_count = Difference("queries one after the other", str(len(stored)), str(len(plans)))
         raise StateMismatchError([query_count], checkpoint=checkpoint)
-    # Every message below has such words, " of query 1 of 2" for example, behind what it says of a query.
+    # The words that say in each message below which query it is about, such as " of query 1 of 2".
     words_by_query = _words_for_queries(len(plans), names)
     queries: list[_ContinuedQuery] = []
     for plan, identity, words in zip(plans, stored, words_by_query, strict=True):

@@ -247,7 +247,7 @@ def sources_of_inputs(
         QueryError: The events are of one stream, there is no stream of a name, or two inputs read one stream.
     """
     arguments = ", ".join(f"{stream}=..." for stream in dict.fromkeys(streams.values()))
-    union = f"union({arguments})"
+    union = f"union({arguments})"  # the call that errors advise
     if not sources:
         raise QueryError(
             f"{cls.name} reads {len(streams)} inputs, {', '.join(streams)}, and the events are of one stream\n"

@@ -20,12 +20,12 @@ def steps_of(plan: Plan) -> tuple[RegularWindows, ...]:
     """
     if len(plan.inputs) > 1 or why_no_grid(plan) is not None or _why_no_lifting(plan) is not None:
         return ()
-    steps = []
+    regular_windows = []
     for window in plan.windows:
         regular = window.grid() or window.growing()  # windows of one size, or windows that grow by steps
         if regular is not None:
-            steps.append(regular)
-    return tuple(steps)
+            regular_windows.append(regular)
+    return tuple(regular_windows)
 
 
 def why_no_grid(plan: Plan) -> str | None:
