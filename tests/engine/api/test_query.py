@@ -110,6 +110,10 @@ def test_the_name_of_a_query_is_shown_with_as_much_as_tells_it_from_other_querie
     assert len(set(shown_names(names).values())) == 6
 
 
+def test_two_queries_are_never_shown_under_one_name() -> None:
+    assert shown_names(["x y", "x # y # 1", "x # z # 2"]) == {"x y": "x y", "x # y # 1": "x y 1", "x # z # 2": "x z"}
+
+
 def test_results_of_a_query_without_windows_have_lifetimes_in_place_of_windows() -> None:
     plan = value_of("query(Steps, window=Unwindowed())")
     assert plan.engine_columns == ("lifetime",)

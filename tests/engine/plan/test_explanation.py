@@ -7,7 +7,7 @@ import pytest
 from muntin import count_by_start, global_windows, landmark, session, snapshot, tumbling
 from muntin.progress import bounded_delay
 from muntin.windows import WindowSpecification
-from muntin_engine.plan import Input
+from muntin_engine.plan import Input, NamedColumn
 from muntin_engine.plan.explanation import explain_plan, topics_of
 from muntin_engine.plan.metrics import metrics_of
 from tests.engine.plan.plans import input_of, plan_of, planned
@@ -307,13 +307,16 @@ def test_a_query_is_explained_topic_by_topic(query: str, lines: str) -> None:
 
 
 def explanation_of_samples(input: Input) -> str:
-    return dict(topics_of(plan_of(input=input, is_edge=True)))["samples"]
+    payload = (NamedColumn("c0", "bigint"), NamedColumn("c1", "bigint"))
+    return dict(topics_of(plan_of(input=input, is_edge=True, columns={"payload": payload})))["samples"]
 
 
 def test_the_explanation_says_which_of_several_samples_at_one_time_holds() -> None:
     ordered_by_c0 = input_of(bounded_delay("1 minute"), order=0)
+    ordered_by_both = input_of(bounded_delay("1 minute"), order=1, then_by=(0,))
     without_order = input_of(bounded_delay("1 minute"))
     assert explanation_of_samples(ordered_by_c0) == "of one time, the last by c0"
+    assert explanation_of_samples(ordered_by_both) == "of one time, the last by c1, then c0"
     assert explanation_of_samples(without_order).startswith(
         "of one time, the greatest by what is read of it; events(..., order="
     )

@@ -125,6 +125,33 @@ def test_columns_and_parameters_that_do_not_fit_are_refused(
         bound_condition(fits, left, {"most": float}, **parameters)
 
 
+def reads_unknown(weight: Unknown, limit: float) -> bool:  # type: ignore[name-defined]  # noqa: F821
+    return bool(weight > limit)
+
+
+def takes_by_place(weight: float, /, limit: float) -> bool:
+    return weight > limit
+
+
+def takes_any_number(*weights: float) -> bool:
+    return bool(weights)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (reads_unknown, "the annotations of reads_unknown cannot be read: name 'Unknown' is not defined"),
+        (takes_by_place, r"takes_by_place\(.*\) -> .* takes weight: float by place, and a condition gives all"),
+        (takes_any_number, r"takes_any_number\(.*\) -> .* takes \*weights: float by place"),
+    ],
+)
+def test_a_function_whose_arguments_cannot_be_given_by_name_and_type_is_refused(
+    function: Callable[..., Any], message: str
+) -> None:
+    with pytest.raises(QueryError, match=message):
+        bound_condition(function, {"kg": float}, {"most": float})
+
+
 class Place(NamedTuple):
     x: float
     y: float

@@ -16,6 +16,7 @@ from muntin import (
     Component,
     EmitPolicy,
     IncrementalAggregate,
+    correct,
     early,
     snapshot,
 )
@@ -359,9 +360,10 @@ def test_a_query_declares_the_metrics_of_its_state_its_windows_and_its_times() -
         ({"input": input_of(has_clock=True)}, {"clock"}),
         ({"columns": {"change": NamedColumn("what", "string")}}, {"clock"}),
         ({"emit": EmitPolicy.EAGER}, {"windows_revisable"}),
+        ({"input": input_of(late=correct(60))}, {"windows_revisable"}),
         ({"emit": early(every_count(2))}, {"windows_revisable", "early"}),
     ],
-    ids=["clock", "a column of changes, which may be readings of a clock", "eager", "early"],
+    ids=["clock", "a column of changes, which may be readings of a clock", "eager", "late rows correct", "early"],
 )
 def test_a_query_declares_the_metrics_of_a_clock_and_of_results_that_may_change(
     plan_parts: dict[str, Any], names: set[str]

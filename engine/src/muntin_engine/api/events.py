@@ -219,7 +219,9 @@ def _progress_of(watermark: object) -> ProgressPolicy:
 
 
 def _check_ranges(key_ranges: object, progress: ProgressPolicy) -> None:
-    """Raise unless the argument `key_ranges` of `events` has a pair of columns for each key, by the key's name.
+    """Raise unless the argument `key_ranges` of `events` is a mapping whose values are pairs of columns.
+
+    The names in it, which are those of keys, are checked later, by the input.
 
     Args:
         key_ranges: The argument.
@@ -234,7 +236,7 @@ def _check_ranges(key_ranges: object, progress: ProgressPolicy) -> None:
     for name, limits in key_ranges.items():
         if not isinstance(limits, tuple | list) or len(limits) != 2:
             raise QueryError(f"key_ranges of {name!r} are {spelled(limits)}\n  expected two columns: {example}")
-        for limit in limits:
+        for limit in limits:  # None: the range has no bound on this side
             check_each_column({f"key_ranges of {name!r}": limit})
     if not progress.by_key:
         raise QueryError(

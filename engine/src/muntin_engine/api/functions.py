@@ -48,6 +48,7 @@ def functions(
         _check_named_function(name)
     if isinstance(spark, str | Function):
         return local_backend().register_functions(None, (spark, *names))  # without a session it is the first function
+    # A session, classic or of Spark Connect, is told by two of its attributes: PySpark may not be installed.
     if not (hasattr(type(spark), "readStream") and hasattr(type(spark), "udf")):
         raise QueryError(
             f"functions() needs a session of Spark, or a function, first, got {spelled(spark)}\n"
@@ -59,8 +60,9 @@ def functions(
 def expression(text: str) -> SqlExpression:
     """Make a column of an expression in SQL, where text alone would be something else.
 
-    Text with an operator in it is an expression by itself, such as `key="km / 1.6"`. This is for lengths, where text
-    is a time such as `"10 minutes"`; and for an expression without an operator, or with the text of a column's name.
+    Text with an operator in it is an expression by itself, such as `key="km / 1.6"`. Call `expression` for lengths,
+    where text is a time such as `"10 minutes"`; and for an expression without an operator, or with the text of a
+    column's name.
 
     Args:
         text: The expression in Spark's SQL, such as `"minutes * INTERVAL '1' MINUTE"`, or the name of a column.

@@ -36,8 +36,8 @@ def one_pass(*unnamed: Never, **queries: Query) -> OnePass:
             `Query.named` gave.
 
     Raises:
-        QueryError: There is no query, or a query has no name; they read several DataFrames; a query has several inputs;
-            or two report metrics under one name.
+        QueryError: There is no query, or a query has no name; an argument is no query; they read several DataFrames; a
+            query has several inputs, or keeps no state; or two report metrics under one name.
 
     Example:
         >>> rides = events(stream, key="station", at="leaves", watermark="1 minute")  # doctest: +SKIP

@@ -11,7 +11,7 @@ from muntin.errors import QueryError
 from muntin.errors.messages import Argument, Call, Earlier
 from muntin_engine.api.arguments import check_each_column
 from muntin_engine.backends.choosing import backend_of
-from muntin_engine.plan.request import InputRequest
+from muntin_engine.plan.request import InputRequest, quoted
 from muntin_engine.plan.steps import step
 
 if TYPE_CHECKING:
@@ -78,8 +78,8 @@ class ChangesPayload(InputRequest):
         check_each_column({f"{call}({name})": column for name, column in columns.items()})
         inputs = backend_of(self.df).inputs
         # The columns that make rows events, or that `where` reads, may be neither dropped nor replaced. A column counts
-        # as one of these if its name is a word of their expressions, also within a literal. So none is missed, and a
-        # column too many may be kept, or not be replaced.
+        # as one of these if its name is a word of their expressions. It may be a word within a literal: then the column
+        # is kept without need. But none that is read is missed.
         event_texts = list(self._texts())
         event_columns: list[str] = []
         for name in inputs.column_names(self.df):
@@ -97,8 +97,8 @@ class ChangesPayload(InputRequest):
                 )
         df = inputs.with_payload(
             self.df,
-            self.change,
-            event_columns,
+            change=self.change,
+            event_columns=event_columns,
             call=call,
             names=list(names),
             columns=columns,
@@ -128,9 +128,8 @@ class ChangesPayload(InputRequest):
             return names_read
 
         # Rows of the query writer: an expression is the name of no column, so the columns that it reads stay.
-        names = {text.strip("`") for text in texts}
-        names |= {length.name for length in self.length_columns}
-        return [name for name in all_names if name in names]
+        names = {*texts, *(length.name for length in self.length_columns)}
+        return [name for name in all_names if name in names or quoted(name) in names]
 
     def _texts(self) -> Iterator[str]:
         """Yield the texts of all columns that the stream itself reads: those that make rows events, and conditions."""
@@ -152,4 +151,5 @@ def text_of(column: ColumnLike) -> str:
 
 def _may_read(text: str, name: str) -> bool:
     """Return True if an expression may read a column: the name of the column is one of the words of the expression."""
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None
+    spellings = f"{re.escape(name)}|{re.escape(quoted(name))}"  # in backticks, a backtick of the name is written twice
+    return re.search(rf"(?<!\w)({spellings})(?!\w)", text, re.IGNORECASE) is not None

@@ -36,7 +36,7 @@ from muntin_engine.api.writes_outputs import WriteOptions
 from muntin_engine.backends.choosing import backend_of, backend_of_all
 from muntin_engine.evaluators.declarations import parse_evaluator
 from muntin_engine.plan import check_buckets, check_kind
-from muntin_engine.plan.request import JoinCondition, JoinRequest, WindowRequest, queries_before
+from muntin_engine.plan.request import JoinCondition, JoinRequest, WindowRequest, queries_before, quoted
 from muntin_engine.plan.steps import step
 from muntin_engine.time.lifetimes import ShareWindows
 
@@ -160,7 +160,8 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords, Generic[InputT]
         """
         # Of several samples at one time the last one by `order` counts; for other events the order means nothing here.
         events = self if self.lifetimes == "edge" else replace(self, order=None)
-        # The events are planned as an anti join without a second stream, which returns all of them: see `JoinPlan`.
+        # The events are planned as an anti join without a second stream, which returns all of them whole: see
+        # `Plan.passes_events`.
         columns = backend_of(self.df).inputs.payload_columns(self.df, self._columns_of_events())
         request = WindowRequest(
             events,
@@ -334,6 +335,7 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords, Generic[InputT]
             )
         for name, specification in specifications.items():
             check_specification(specification, name)
+        # A windowed stream has one specification in any case: here the first one. `named` has all of them.
         first = next(iter(specifications.values()))
         windowed = self.window(first, timestamps=timestamps)
         return replace(windowed, named=specifications)
@@ -539,7 +541,7 @@ class Query(Outputs[InputT], HasText, KnowsSparkWords):
             # The keys of this query, by the names of their columns in its results. A name that is no identifier would
             # be read as an expression without quotes.
             names = [plan_key.name for plan_key in self.plan.keys]
-            key = [name if name.isidentifier() else f"`{name}`" for name in names]
+            key = [name if name.isidentifier() else quoted(name) for name in names]
         keys = key_columns(key)
         row_order = order_columns(order)
         check_buckets(buckets)
@@ -548,8 +550,9 @@ class Query(Outputs[InputT], HasText, KnowsSparkWords):
                 f"output={output!r} has no rows that can be events\n  there are 'results' and 'evicted_rows'"
             )
 
-        # This query and the one that reads it run in the same Spark query, and the other one may read it several times.
-        # So its metrics need another name than those of the other query, and its tasks find its recording by an id.
+        # This query and the reader, the query that reads its results, run in one Spark query. So the metrics of this
+        # query need another name than those of the reader. The reader may read this query in several places, and all
+        # of them have one recording: the tasks find it by an id.
         inner = replace(self, metrics_name=f"{self.metrics_name}.input", inner_id=uuid4().hex)
         rows = self._backend.output_as_events(inner, output, row_order)
         return EventStream(

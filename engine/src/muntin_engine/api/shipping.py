@@ -51,12 +51,13 @@ def ship(
     for package in packages:
         if not isinstance(package, str | PathLike):
             raise NotShippableError(repr(package), "it is neither a name nor a path")
-    # Of a query or a stream take the DataFrame: the backend finds the session of that itself.
+    # Of a query or a stream take the DataFrame: the backend finds the session of that itself. The three classes are the
+    # bases of the public ones.
     target: Any = session
-    if isinstance(target, PlannedQuery):
+    if isinstance(target, PlannedQuery):  # a Query
         target = target.source.df
-    elif isinstance(target, WindowRequest):
+    elif isinstance(target, WindowRequest):  # a WindowedStream
         target = target.events.df
-    elif isinstance(target, InputRequest):
+    elif isinstance(target, InputRequest):  # an EventStream
         target = target.df
     return backend_of(target).ship_packages(target, packages)

@@ -76,16 +76,16 @@ class KnowsSparkWords:
         def _advice_on(self, name: str) -> str:
             """Return advice on an attribute that does not exist; empty if there is none.
 
-            A word of Spark has advice of its own, which is another one over tables in this process than over DataFrames
-            of Spark's. For other names the advice is the closest attribute.
+            A word of Spark has advice of its own, and some words have another advice over tables in this process than
+            over DataFrames of Spark's. For other names the advice is the closest attribute.
             """
             owner = type(self).__name__
             advice = _ADVICE.get(owner, {}).get(name)
             advice_over_tables = _ADVICE_OVER_TABLES.get(owner, {}).get(name)
             if advice_over_tables is not None and is_table(self._first_input) and not is_stream(self._first_input):
                 return advice_over_tables
-            if advice is _RESULTS and self.is_stream:
-                return _WRITE  # `collect` and the like would never end
+            if advice is _RESULTS and self.is_stream:  # of a stream, `collect` and the like would never end
+                return _WRITE
             if advice is not None:
                 return advice.format(name=name)
             if name.startswith("_"):

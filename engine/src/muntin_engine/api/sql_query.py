@@ -110,6 +110,7 @@ def _query(text: str, *, session: Any, modules: Iterable[Any], tables: Mapping[s
     # The calls make the query and check it. An error of a call becomes one at the place of the call in the text.
     try:
         query = QueryReader(read_table, program_modules).query(packed(steps))
+        # `results` and `write` check the progress of streams as well, but their errors have no place in the text.
         if is_stream(query.source.df):
             for plan in query.plans:
                 check_progress(plan)

@@ -53,7 +53,7 @@ def write_value(value: Any) -> Any:
         return [write_value(part) for part in value]
     if is_dataclass(value) and not isinstance(value, type):
         return _write_object(value)
-    return write_parameter(value)
+    return write_parameter(value)  # a plain value, such as a date
 
 
 def write_parameter(value: Any) -> Any:
@@ -62,7 +62,7 @@ def write_parameter(value: Any) -> Any:
     Raises:
         QueryError: Text cannot hold the value.
     """
-    # A list in the text is a list, so a tuple is marked; `value_to_data` would write both as lists.
+    # A list is written as a list, and a tuple is marked. `value_to_data` does it the other way round.
     if type(value) is list:
         return [write_parameter(part) for part in value]
     if type(value) is tuple:
@@ -97,6 +97,8 @@ def _write_length(value: int) -> Any:
 
 def _write_object(value: Any) -> Any:
     """Return a policy, a trigger or windows as data: a number or a word if that says it all, else the call for it."""
+    # In row windows, a number alone is a count of rows, and a time alone a length. So a length that is a number needs
+    # the call, `elapsed`.
     if isinstance(value, CountPolicy):
         return value.size
     if isinstance(value, ElapsedPolicy) and isinstance(value.length, TimeLength):
@@ -191,7 +193,8 @@ def _call_of_repeat(value: Repeat) -> MakingCall:
 @call_of.register
 def _call_of_timer(value: Timer) -> MakingCall:
     """Return the call that makes a trigger that fires some time of the clock after a member came."""
-    # No function makes an aligned timer by itself: `every` makes one that is repeated.
+    # The function `every` makes an aligned timer that is repeated. No function makes one alone: it is written by the
+    # name of its kind.
     if value.is_aligned:
         return MakingCall(value.name, _changed_fields(value))
     return MakingCall("after", {"delay": spell_ticks(value.period)})
@@ -200,7 +203,7 @@ def _call_of_timer(value: Timer) -> MakingCall:
 @call_of.register
 def _call_of_past(value: Past) -> MakingCall:
     """Return the call that makes a trigger that fires once event time has reached the end, or a part, of a window."""
-    if value.part == 1:
+    if value.part == 1:  # the end; only there is a delay
         return MakingCall("past_end", {"delay": value.delay} if value.delay else {})
     return MakingCall("past_part", {"part": value.part})
 

@@ -27,9 +27,10 @@ def choose_parts(plan: Plan, held: Held, combinations: Combinations) -> ArrayPla
         return str(why_no_grid(plan))  # there is a reason, as no geometry was found
     geometry, gap = geometry_and_gap
 
+    # Events with ids may be revised by later rows, samples never.
     has_ids = plan.input.columns.id is not None and not plan.input.has_samples
     arrivals = Arrivals.IDENTIFIED if has_ids else Arrivals.INSERTIONS
-    slides = held is Held.ROWS and _states_slide(plan)
+    slides = held is Held.ROWS and _states_slide(plan)  # the state of a window is made from that of the one before
     parts = ArrayPlan(geometry=geometry, arrivals=arrivals, held=held, gap=gap, slides=slides)
     first_reason = next(_reasons_against(plan, parts, combinations), None)
     if first_reason is not None:
@@ -41,7 +42,7 @@ def _grids(plan: Plan) -> tuple[SliceGrid, ...]:
     """Return the slices of each specification of windows; the windows are regular, and all of them share slices."""
     regular_windows = []
     for window in plan.windows:
-        regular = window.grid() or window.growing()
+        regular = window.grid() or window.growing()  # windows of one size, or windows that grow by steps
         assert regular is not None, "why_no_grid has refused other windows"
         regular_windows.append(regular)
     return SliceGrid.shared(regular_windows)
@@ -63,7 +64,8 @@ def _geometry_and_gap(plan: Plan) -> tuple[Geometry, int] | None:
         return None
     # A point lies in one slice. Events with ids are kept as runs of slices, even if they are points.
     are_slices = plan.input.is_point and plan.input.columns.id is None
-    return Geometry.SLICES if are_slices else Geometry.RUNS, 1
+    geometry = Geometry.SLICES if are_slices else Geometry.RUNS
+    return geometry, 1
 
 
 def _states_slide(plan: Plan) -> bool:
@@ -72,10 +74,12 @@ def _states_slide(plan: Plan) -> bool:
     All modules must be able to do so, and successive windows must share more than half of their rows: otherwise it
     costs no more to compute each window from all of its rows.
     """
+    # Modules that set the lifetimes of results are time-sensitive, and states of those do not slide.
     if plan.timestamps.is_set_by_module or not plan.input.is_point:
         return False
     only_grows = plan.window.growing() is not None
-    share_most_rows = only_grows or any(2 * steps.hop < steps.size for steps in steps_of(plan))
+    regular_windows = steps_of(plan)
+    share_most_rows = only_grows or any(2 * windows.hop < windows.size for windows in regular_windows)
     return share_most_rows and all(may_slide(module.module, only_grows=only_grows) for module in plan.modules)
 
 
@@ -87,10 +91,11 @@ def _reasons_against(plan: Plan, parts: ArrayPlan, combinations: Combinations) -
         parts: The parts.
         combinations: The combinations of parts that the evaluator can run.
     """
-    # The combination is None if the evaluator has none of these parts. The last reason below says so; the others come
-    # first, since the query writer can do more about them. Where Python states or rows would be held, the reasons
-    # against components come before all: they say what the query would need to be held as components.
+    # The combination is None if the evaluator has none of these parts. This is the last of the reasons, since the query
+    # writer can do more about the others.
     combination = combinations.get((parts.geometry, parts.arrivals, parts.held))
+    # The first reasons are those against components, also where Python states or rows would be held: they say what the
+    # query would need to be held as components.
     if combination is None and parts.held is not Held.COMPONENTS:
         yield from _reasons_against(plan, replace(parts, held=Held.COMPONENTS), combinations)
 
@@ -105,8 +110,8 @@ def _reasons_against(plan: Plan, parts: ArrayPlan, combinations: Combinations) -
     if why_not is not None:
         yield why_not
 
-    # The events and their windows. Ends may move if the combination takes events with ids, which queries of several
-    # windows never do.
+    # The events and their windows. Ends may move if the combination takes events with ids. In queries of several
+    # windows it never does.
     takes_ids = parts.arrivals is Arrivals.IDENTIFIED and combination is not None and not plan.named_windows
     why_not = None if takes_ids else why_ends_move(plan)
     if why_not is not None:

@@ -33,8 +33,8 @@ class CodeInUse:
 def code_identity(used: Sequence[CodeInUse]) -> dict[str, dict[str, list[Any]]]:
     """Return the part of a query's identity that says what code it runs.
 
-    It has two entries: `functions` has the versions of functions, and `code` the hashes of functions and modules. The
-    versions of modules are elsewhere in the identity, with their parameters.
+    This part has two entries: `functions`, the versions of functions, and `code`, the hashes of functions and modules.
+    The versions of modules are elsewhere in the identity, with their parameters.
 
     Args:
         used: The modules and functions that the query runs.

@@ -61,8 +61,9 @@ class Fit(ABC):
     def widened(self) -> Iterator[tuple[str, Field]]:
         """Yield the names of type variables that have to stand for a wider type than the column's, with that type.
 
-        So it is where the column's type is none of the choices of a variable, and can be widened to one of them. Of
-        several such choices the first one counts: whole numbers become floats if the choices are float and Decimal.
+        A variable has to stand for a wider type where the column's type is none of its choices, and can be widened to
+        one of them. Of several such choices the first one counts: whole numbers become floats if the choices are float
+        and Decimal.
         """
         return iter(())
 
@@ -112,7 +113,7 @@ def _struct_fit(wanted: Field, column: Field, record: Struct, stored: Struct) ->
 
 
 def matching(struct: Struct, column: Struct) -> list[tuple[int, Field]] | None:
-    """Return the fields of a record that a struct column fills, each after the place of its field in the column.
+    """Return the fields of a record that a struct column fills, each with the place in the column that it is filled by.
 
     Fields are matched by name, and those of a plain tuple by place. The column may lack fields that have a default in
     the record, and it may have more fields than the record.
@@ -122,7 +123,8 @@ def matching(struct: Struct, column: Struct) -> list[tuple[int, Field]] | None:
         column: The type of the struct column.
 
     Returns:
-        None if the column lacks a field without a default, or if it has not as many fields as a tuple.
+        Pairs of a place in the column and a field of the record. None if the column lacks a field that has no default,
+        or has not as many fields as a tuple.
     """
     if is_tuple(struct):
         has_same_length = len(column.fields) == len(struct.fields)
@@ -168,7 +170,10 @@ class _VariableFit(Fit):
     variable: Variable
 
     def misfits(self, bound: dict[str, Field], path: str = "") -> Iterator[Misfit]:
-        """Yield the column if its type is no choice of the variable, or not the type that the variable is bound to."""
+        """Yield the column if its type is no choice of the variable, or not the type that the variable is bound to.
+
+        A variable that is not bound yet is bound to the type of the column.
+        """
         name = self.variable.name
         stored = self.column.type
         if not self._takes(stored):
@@ -209,9 +214,9 @@ class _VariableFit(Fit):
                 return  # the first choice counts
 
     def converter(self) -> Converter | None:
-        """Return the function that converts values as the column's own type says, to which the variable is bound.
+        """Return the function that converts values of the column; None if values stay as they are.
 
-        None if values stay as they are.
+        The variable is bound to the type of the column, so values are converted as if the module read just that type.
         """
         if isinstance(self.column.type, Variable):
             return None  # a type of the backend's, whose values stay as they are
@@ -318,7 +323,7 @@ class RecordConverter:
     parts: tuple[tuple[Any, str, Converter | None], ...]
 
     def __call__(self, values: Any) -> object:
-        """Return the record of an event, given the tuple of its columns; or of a stored struct."""
+        """Return a record, given the tuple of an event's columns, or a stored struct."""
         arguments = {}
         for place, name, convert in self.parts:
             arguments[name] = converted(values[place], convert)

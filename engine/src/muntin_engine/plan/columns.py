@@ -62,7 +62,7 @@ class Columns:
     def names(self) -> dict[str, str]:
         """The names that the query gives its columns, by the names under which they travel between tasks.
 
-        They are in the order in which people read a row: keys, times and other roles, then the columns of modules.
+        The names are in the order in which people read a row: keys, times and other roles, then columns of modules.
         """
         names = {f"k{place}": key.name for place, key in enumerate(self.keys)}
         names |= {name: column.name for name, column in self.ranges.items()}
@@ -103,6 +103,8 @@ def check_columns(roles: Set[str], *, is_edge: bool) -> None:
             argument="id",
             order=ParameterName("order"),
         )
+
+    # Lifetimes. Samples are checked first, as they have an error of their own if they have a start.
     if "start" in roles and "end" not in roles:
         raise QueryError("events with a start need an end; give at instead for point events")
 

@@ -48,6 +48,7 @@ def check_plans(
     if len(plans) != len(stored):
         query_count = Difference("queries one after the other", str(len(stored)), str(len(plans)))
         raise StateMismatchError([query_count], checkpoint=checkpoint)
+    # The words that say in each message below which query it is about, such as " of query 1 of 2".
     words_by_query = _words_for_queries(len(plans), names)
     queries: list[_ContinuedQuery] = []
     for plan, identity, words in zip(plans, stored, words_by_query, strict=True):
@@ -130,13 +131,13 @@ def _describe_changes(plan: Plan, changes: Changes, progress: Progress) -> Itera
         progress: The progress of the query in the checkpoint.
     """
     spell = plan.words.axis.spell
-    # The windows of which a new module has seen every row, as far as the progress in the checkpoint says. Without that
-    # progress nobody knows where the rows so far lie. Points lie at the latest start or before it.
-    complete_windows = f"start at {spell(progress.horizon)} or later"
+    # The windows of which a new module sees every row: those that no row lies in that came before the module.
     if progress == Progress():
-        complete_windows = "have no event from before"
+        complete_windows = "have no event from before"  # the progress is not known, so nobody knows where rows lie
     elif plan.inputs[0].is_point:
-        complete_windows = f"start after {spell(progress.newest)}"
+        complete_windows = f"start after {spell(progress.newest)}"  # no point so far lies after the latest start
+    else:
+        complete_windows = f"start at {spell(progress.horizon)} or later"
     for module in changes.new_modules:
         yield f"{module} was added and sees rows from now on: it is complete for windows that {complete_windows}"
     for module in changes.dropped_modules:

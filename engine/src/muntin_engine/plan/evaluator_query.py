@@ -38,6 +38,7 @@ class MakesOnce:
 
     def once(self, make: Callable[[Self], T]) -> T:
         """Return the result of calling a function with this description; the function is called only the first time."""
+        # In `__dict__`, as a description is a frozen dataclass.
         results: dict[object, T] = self.__dict__.setdefault("_results_by_function", {})
         if make not in results:
             results[make] = make(self)
@@ -96,9 +97,9 @@ class EvaluatorQuery(MakesOnce):
 
     @property
     def sides(self) -> tuple[EvaluatorQuery, ...]:
-        """The description of the events of each input. A query of one input is this description itself.
+        """The description of the events of each input: for a query of one input, this description itself.
 
-        `JoinQuery` has two of them under the same name.
+        `JoinQuery` has a property of the same name, which returns the descriptions of both its inputs.
         """
         return (self,)
 
@@ -165,7 +166,8 @@ def evaluator_query(plan: Plan, meters: Sequence[Meter]) -> EvaluatorQuery:
     bindings = []
     for module, meter in zip(plan.modules, meters, strict=True):
         bindings.append(Binding(module.module, module.select, meter, module.output))
-    # Where late rows may correct final results, a window is still not emitted before the watermark passes its end.
+    # Where late rows may correct final results, `plan.emission` is speculative. A window is still not emitted before
+    # the watermark passes its end.
     waits_for_watermark = input.late.corrects and plan.emit is EmitPolicy.FINAL
     return replace(
         events_query(plan, input),
@@ -174,6 +176,7 @@ def evaluator_query(plan: Plan, meters: Sequence[Meter]) -> EvaluatorQuery:
         timestamps=plan.timestamps,
         emit=plan.emission,
         contract=plan.contract,
+        # What the trigger of early results reads, from the payload of an event.
         expressions={expression: itemgetter(place) for expression, place in plan.expressions.items()},
         waits_for_watermark=waits_for_watermark,
         most_held=input.most_held,
@@ -184,10 +187,12 @@ def evaluator_query(plan: Plan, meters: Sequence[Meter]) -> EvaluatorQuery:
 
 def events_query(plan: Plan, input: Input) -> EvaluatorQuery:
     """Describe the events of one input of a plan in the terms of the evaluators, without modules."""
-    # Behind the columns of a payload, an event that a filter may leave out has whether it meets the filter.
+    # Where the state also holds events that a filter leaves out, a payload has one more place behind its columns. It
+    # says whether the event meets the filter.
     place_of_filter = len(input.columns.payload)
     return EvaluatorQuery(
-        window=cast(WindowKind, plan.window),  # it is no such kind for row windows and joins, which do not read it
+        # Row windows and the placeholder of a join are no `WindowKind`. Their evaluators do not read this attribute.
+        window=cast(WindowKind, plan.window),
         bindings=(),
         is_edge=input.has_samples,
         has_ids=input.columns.id is not None,

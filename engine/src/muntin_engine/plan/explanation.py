@@ -31,11 +31,12 @@ def explain_plan(plan: Plan, inner: Sequence[Plan] = (), memory: str = "") -> st
     - `lag`: the distance of the output's watermark behind the input's, and why.
 
     The topics that only some queries have, between these: `lifetimes` (those that a module returns are discarded),
-    `order` (of events at one time), `where` (the conditions of a filter), `samples` (of one time), `events` (the
-    changes of their lifetimes), `shedding` (the events at which a key is full), `join` or `results` (the pairs of two
-    inputs, or the events themselves), `forgetting` (the silence after which a key is forgotten), `context` (the events
-    that windows follow from), `inputs` (the streams of a module that reads several), `early` (the emission of open
-    windows), and `memory` (the data that a run without Spark keeps).
+    `order` (the order of events at one time), `where` (the conditions of a filter), `samples` (which one of several at
+    one time counts), `events` (the changes of their lifetimes), `shedding` (the number of events at which a key is
+    full), `join` or `results` (the pairs of two inputs, or the events themselves), `forgetting` (the silence after
+    which a key is forgotten), `context` (the events that windows follow from), `inputs` (the streams of a module that
+    reads several), and `early` (the emission of open windows). After them all comes `memory` (the data that a run
+    without Spark keeps).
 
     Args:
         plan: The query.
@@ -80,7 +81,7 @@ def topics_of(plan: Plan) -> list[tuple[str, str]]:
             topics.append((title, f"{input.name}: {text}" if input.name else text))
     topics += _explain_join(plan)
     if plan.forget_keys_after is not None:
-        topics.append(("forgetting", _explain_forgetting(plan)))
+        topics.append(("forgetting", _explain_forgetting(plan, plan.forget_keys_after)))
     if plan.is_windowed:
         topics.append(("context", _CONTEXTS[_context(plan)]))
     topics.append(("evaluator", f"{plan.choice.evaluator}: {plan.choice.reason}"))
@@ -109,9 +110,18 @@ def _topics_of_input(plan: Plan, input: Input) -> list[tuple[str, str]]:
 
 def _explain_samples(input: Input) -> str:
     """Explain which of several samples of a key at one time counts."""
-    if input.order is None:
+    order = _spell_order(input)
+    if not order:
         return "of one time, the greatest by what is read of it; events(..., order='offset') says which is the last"
-    return f"of one time, the last by {input.columns.payload[input.order].name}"
+    return f"of one time, the last by {order}"
+
+
+def _spell_order(input: Input) -> str:
+    """Name the columns that order the rows of one time, the one that decides first; empty if the input names none."""
+    if input.order is None:
+        return ""
+    places = (input.order, *input.then_by)
+    return ", then ".join(input.columns.payload[place].name for place in places)
 
 
 def _context(plan: Plan) -> WindowContext:
@@ -121,10 +131,13 @@ def _context(plan: Plan) -> WindowContext:
     return plan.window.context
 
 
-def _explain_forgetting(plan: Plan) -> str:
-    """Explain when a key is forgotten, in a query that forgets keys."""
-    age = plan.words.spell_length(plan.forget_keys_after or 0)
-    return f"a key that is silent for longer than {age} after its last event: its windows end then, and nothing is kept"
+def _explain_forgetting(plan: Plan, age: int) -> str:
+    """Explain when a key is forgotten, in a query that forgets keys after some ticks of silence."""
+    silence = plan.words.spell_length(age)
+    return (
+        f"a key that is silent for longer than {silence} after its last event: "
+        "its windows end then, and nothing is kept"
+    )
 
 
 _CONTEXTS: Final = {
@@ -215,25 +228,21 @@ _JOINS: Final = {
 
 def _explain_order(plan: Plan) -> str:
     """Explain the order in which events are processed; empty where their order does not matter."""
-    columns = []
-    for input in plan.inputs:
-        if input.order is not None:
-            places = (input.order, *input.then_by)
-            columns.append(", then ".join(input.columns.payload[place].name for place in places))
+    orders = [_spell_order(input) for input in plan.inputs if input.order is not None]
 
     # Windows over time: only some modules read the order.
     if plan.is_windowed and plan.rows is None:
         readers = ", ".join(module.label for module in plan.modules if module.module.reads_order)
         if not readers:
             return ""
-        order = " and ".join(columns) or "what it reads of them: events(..., order='offset') says another order"
+        order = " and ".join(orders) or "what it reads of them: events(..., order='offset') says another order"
         return f"{readers}: events by time, and at one time by {order}"
 
     # Row windows, stream operators and joins.
-    if not columns:
+    if not orders:
         return ""
     what_happens = "an event is handed over" if plan.rows is None else "a row is released"
-    return f"by time, and at one time by {', '.join(columns)}; {what_happens} when the watermark passes it"
+    return f"by time, and at one time by {', '.join(orders)}; {what_happens} when the watermark passes it"
 
 
 def _explain_filter(input: Input) -> str:
@@ -269,7 +278,7 @@ def explain_progress(plan: Plan, input: Input) -> str:
         origins.append(policy.describe(spell))
     if input.columns.change is not None:
         origins.append("punctuation rows")
-    if input.heartbeats:
+    if input.heartbeats:  # the number of other streams that bring punctuation
         origins.append("another stream" if input.heartbeats == 1 else f"{input.heartbeats} other streams")
     parts = [", or ".join(origins) or "nothing but the end of a static input"]
 
@@ -294,7 +303,7 @@ def _explain_policy(policy: ProgressPolicy, spell: Callable[[int], str]) -> str:
     """
     parts = ["punctuation" if isinstance(policy, Punctuated) else f"{policy.describe(spell)}, or punctuation"]
     if policy.idle:
-        parts.append(policy.idle.describe(spell_ticks))
+        parts.append(policy.idle.describe(spell_ticks))  # its lengths are time of a clock, whatever the axis is
     return "; ".join(parts)
 
 
@@ -303,7 +312,7 @@ def _explain_late(plan: Plan, input: Input) -> str:
     if not input.late.corrects:
         return _LATE[input.late.policy]
     allowed = plan.words.spell_length(input.late.allowed)
-    # On a grid, windows whose events keep their ends are closed as wholes: a row is too late if its window is.
+    # On a grid, where events keep their ends, windows are closed as wholes. A row is too late if its window is closed.
     closes_at_end_alone = plan.window.grid() is not None and not plan.event_ends_move
     if closes_at_end_alone:
         rows = f"rows of windows that ended less than {allowed} before the watermark"
@@ -328,6 +337,7 @@ def _explain_shedding(plan: Plan, input: Input, most_held: int) -> str:
 
 def _makes_room(windows: RowWindows) -> bool:
     """Return True if a full key is sure to hold fewer rows later, even if it accepts no new ones until then."""
+    # Not every kind of row windows has these fields.
     evicts = getattr(windows, "evicts", None)
     partitions = getattr(windows, "partitions", None)
     if partitions is not None and partitions.age is not None:
@@ -394,6 +404,8 @@ def _explain_lag(plan: Plan) -> str:
         return "none"
     if plan.waits_for_ends:
         return "until the members of the earliest window have ended; one that never ends holds the output back forever"
+    # Windows that are cut by the events of each key: windows over time, then row windows. Row windows with other
+    # timestamps than `align` are among what remains.
     if plan.window.waits_for_events and plan.rows is None:
         return "as long as the earliest window of any key is open, as windows are cut by each key's own events"
     if plan.window.waits_for_events and plan.timestamps is TimestampPolicy.ALIGN:

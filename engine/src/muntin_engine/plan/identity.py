@@ -22,8 +22,8 @@ def plan_compatibility(plan: Plan, identity: QueryIdentity | None = None) -> Com
         plan: The plan.
         identity: The identity of the plan if it is known already; None to make it.
     """
-    # On arrays of new events, the state has a part for each module: modules can be added and removed. A new one begins
-    # without rows, which its part has to say: by components, or by the number of rows that the module accepted.
+    # Where arrays take new events alone, without ids, the state has a part for each module: modules can be added and
+    # removed.
     array_plan = plan.choice.arrays
     holds_rows = array_plan is not None and array_plan.held is Held.ROWS
     has_part_per_module = array_plan is not None and array_plan.arrivals is not Arrivals.IDENTIFIED
@@ -35,6 +35,8 @@ def plan_compatibility(plan: Plan, identity: QueryIdentity | None = None) -> Com
         windows=plan.windows,
         why_fixed=why_modules_are_fixed,
         holds_rows=holds_rows,
+        # A module that is added begins without rows, and its part has to say so: by components, or by the number of
+        # rows that the module accepted.
         begins_empty=[plan.choice.holds_components or module.skips_rows for module in plan.modules],
     )
 

@@ -158,7 +158,8 @@ def bind_each(cls: type[Module], columns: Mapping[str, Sequence[Field]]) -> dict
 def bind_columns(reader: str, wanted: Field, columns: Sequence[Field], bound: dict[str, Field]) -> BoundInputs:
     """Bind columns to an input of a module or to the arguments of a function.
 
-    Its `result` has no meaning yet: the caller replaces it, once type variables are bound.
+    The attribute `result` of what is returned has no meaning yet: the caller replaces it, once type variables are
+    bound.
 
     Args:
         reader: The module, its input or the function, in words.
@@ -189,7 +190,7 @@ def bind_columns(reader: str, wanted: Field, columns: Sequence[Field], bound: di
 
     fits = [fit_of(part, column) for part, column in zip(reads, columns, strict=True)]
     for fit in fits:
-        misfits = list(fit.misfits(bound))
+        misfits = list(fit.misfits(bound))  # this also binds the variables that are not bound yet, to the column's type
         if misfits:
             raise _mismatch(reader, fit.wanted, fit.column, misfits, bound)
     converters = tuple(fit.converter() for fit in fits)
@@ -201,7 +202,8 @@ def _is_record_of_columns(wanted: Field, columns: Sequence[Field]) -> bool:
     if not isinstance(wanted.type, Struct):
         return False
     is_single_struct = len(columns) == 1 and isinstance(columns[0].type, Struct)
-    # The record may stand for the arguments of a function: then even a single struct is one argument.
+    # The record may stand for the arguments of a function, as `plan_condition` makes it, with a `partial`. Then even a
+    # single struct is one argument.
     are_arguments = isinstance(wanted.type.make, partial)
     return are_arguments or not is_single_struct
 
@@ -298,7 +300,7 @@ def _spell_cast(wanted: Field, column: Field) -> ErrorMessage:
         return ErrorMessage()
     # Where one of them is a type variable, which may stand for several kinds, the first kind decides.
     cast_kinds = {column_kinds[0], wanted_kinds[0]}
-    has_text = ScalarKind.STRING in cast_kinds
+    has_text = ScalarKind.STRING in cast_kinds  # text can be cast to and from every kind of `_CASTS`
     are_castable = cast_kinds <= set(_CASTS) if has_text else cast_kinds <= _CAST_TO_ONE_ANOTHER
     if not are_castable:
         return ErrorMessage()

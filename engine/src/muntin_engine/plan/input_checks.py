@@ -109,7 +109,8 @@ def _check_policy(policy: ProgressPolicy) -> None:
     """Refuse a progress policy that would fail in the workers: it is called here with one row.
 
     Raises:
-        PolicyError: The policy cannot be copied, raises an exception, or returns something that is not a time.
+        PolicyError: The policy cannot be copied, keeps a wrong number of starts, raises an exception, or returns
+            something that is not a time.
     """
     name = f"the progress policy {type(policy).__name__}"
     try:
@@ -119,6 +120,7 @@ def _check_policy(policy: ProgressPolicy) -> None:
         raise PolicyError(f"{name} {_NO_VALUE.format(safe_message(error))}") from safe_cause(error)
     if not is_value:
         raise PolicyError(f"{name} {_NO_VALUE.format('a copy is not equal to it')}")
+    # The policy for a disorder of `MOST_ROWS` rows keeps one start more than that.
     if type(starts_kept) is not int or not 0 <= starts_kept <= MOST_ROWS + 1:
         raise PolicyError(
             f"{name} keeps {safe_repr(starts_kept)} starts\n  expected: a whole number from 0 to {MOST_ROWS + 1}"
@@ -186,6 +188,7 @@ def check_zone(window: WindowSpecification, times: NamedColumn) -> None:
     Raises:
         QueryError: The times are timestamps without a time zone, and the windows name another zone than UTC.
     """
+    # Times without a zone count as times of UTC, so windows by the clock of UTC fit them.
     if window.time_zone not in (None, "UTC") and times.type == "timestamp_ntz":
         raise QueryError(
             "{windows} asks what a clock shows at an instant, and the times in {times} are timestamp_ntz: some clock "

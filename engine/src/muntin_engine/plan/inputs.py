@@ -166,8 +166,9 @@ class Input(InputPolicies):
     def says_when_complete(self) -> bool:
         """True if the watermark of the input can advance at all.
 
-        It may advance by punctuation, by the progress policy, or by a clock while the input is idle.
+        The watermark may advance by punctuation, by the progress policy, or by a clock while the input is idle.
         """
+        # Rows of punctuation: of the input itself, or made of the rows of other streams, which are its heartbeats.
         if self.columns.change is not None or self.heartbeats > 0:
             return True
         if not isinstance(self.progress, Punctuated):
@@ -192,7 +193,7 @@ class Input(InputPolicies):
         identity["sources"] = list(self.sources)
         if self.rules:
             identity["rules"] = [_rule_identity(rule) for rule in self.rules]
-        identity["late"] = ""
+        identity["late"] = ""  # a query may go on with another policy for late rows if neither corrects results
         if self.late.corrects:
             identity["late"] = self.late.spell(lambda length: str(int(length)))
         if self.order is not None:

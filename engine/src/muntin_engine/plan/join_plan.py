@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from inspect import Parameter, signature
+from inspect import Parameter, Signature, signature
 from typing import Any, NamedTuple, TypeAlias
 
 from muntin import Function, JoinKind
-from muntin.errors import ModuleContractError, ModuleError, ParameterError, message_of
+from muntin.errors import ModuleContractError, ModuleError, ParameterError, QueryError, message_of
 from muntin.errors.safe_text import safe_cause, safe_message, safe_repr
 from muntin.modules.parameters import check_types, spell
 from muntin.schemas import Field, Struct, describe
@@ -54,12 +54,12 @@ class PairCondition:
         if CURRENT_CALL.label != self.label:
             CURRENT_CALL.set_module(self.label)  # a trace of this worker then says which function it is in
         try:
-            is_met = self.select(row)
+            is_met = self.select(row)  # calls the function
         except Exception as error:
             message = f"{self.label} failed: {safe_message(error)}\n  arguments: {safe_repr(row)}"
             raise ModuleError(message) from safe_cause(error)
 
-        if is_met is None or is_met is SKIPPED:
+        if is_met is None or is_met is SKIPPED:  # skipped: the function does not accept a null in the row
             return False
         if hasattr(is_met, "item"):  # a boolean of NumPy
             is_met = is_met.item()
@@ -107,23 +107,25 @@ def plan_condition(
         names: The names of the columns.
 
     Raises:
+        QueryError: The annotations of the function cannot be read, or it takes an argument by its place alone.
         ParameterError: The function does not take the parameters.
         TypeMismatchError: The number or the types of the columns do not fit the function.
     """
     implementation = function.implementation
-    call = signature(implementation, eval_str=True)
+    call = _signature_of(function)
     try:
-        bound = call.bind_partial(**parameters)
+        filled_arguments = call.bind_partial(**parameters).arguments
         check_types(call, parameters)
     except TypeError as error:
         raise ParameterError(function.name, parameters, message_of(error), str(call)) from error
 
-    # Columns fill the arguments that no parameter fills, in order. Arguments with a default may stay without a column;
-    # those without a default are read in any case, so that `bind_columns` refuses too few columns.
-    unbound_arguments = [argument for argument in call.parameters.values() if argument.name not in bound.arguments]
-    required_count = sum(argument.default is Parameter.empty for argument in unbound_arguments)
+    # Columns fill the arguments that no parameter fills, in order.
+    open_arguments = [argument for argument in call.parameters.values() if argument.name not in filled_arguments]
+    # An argument with a default may stay without a column. One without a default is read even if there is no column for
+    # it, so that `bind_columns` refuses too few columns.
+    required_count = sum(argument.default is Parameter.empty for argument in open_arguments)
     reads = []
-    for argument in unbound_arguments[: max(len(columns), required_count)]:
+    for argument in open_arguments[: max(len(columns), required_count)]:
         annotation = object if argument.annotation is Parameter.empty else argument.annotation
         reads.append(describe(annotation, argument.name))
     # The call of the function is bound like the making of a record, whose fields are the arguments.
@@ -139,6 +141,28 @@ def plan_condition(
         select=select,
         names=tuple(names),
     )
+
+
+def _signature_of(function: Function[..., object]) -> Signature:
+    """Return the signature of the function of a condition, which is called with all arguments by name.
+
+    Raises:
+        QueryError: An annotation cannot be read, or the function takes an argument by its place alone.
+    """
+    try:
+        call = signature(function.implementation, eval_str=True)
+    except (NameError, AttributeError) as error:
+        raise QueryError(
+            f"the annotations of {function.name} cannot be read: {error}\n"
+            "  expected: names that are defined at the top of its module"
+        ) from error
+    for argument in call.parameters.values():
+        if argument.kind in (Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL):
+            raise QueryError(
+                f"{function.name}{call} takes {argument} by place, and a condition gives all arguments by name\n"
+                "  expected: a function such as (weight, limit) -> bool, without / and *"
+            )
+    return call
 
 
 Condition: TypeAlias = Callable[[tuple[Any, ...], tuple[Any, ...]], bool]

@@ -45,7 +45,7 @@ def microseconds_of(tick: int, unit: str | None, decimal_places: int | None = No
     Args:
         tick: The reading in ticks of the query's axis.
         unit: The unit of integer times; None for microseconds, and for decimals.
-        decimal_places: The decimal places of times that are decimals, which then count microseconds; None for integers.
+        decimal_places: The decimal places of times that are decimals, of which 1 is a microsecond; None for integers.
 
     Example:
         >>> microseconds_of(3, "ms"), microseconds_of(3, None), microseconds_of(3_500, None, 3)
@@ -170,7 +170,7 @@ class AxisScale:
         Raises:
             QueryError: The axis does not measure time, or the length is not a whole number of its unit.
         """
-        if self.axis is Axis.TIME or not microseconds:
+        if self.axis is Axis.TIME or not microseconds:  # zero is the same in every unit
             return microseconds
         if self.decimal_places is not None:
             raise QueryError(
@@ -186,7 +186,7 @@ class AxisScale:
                 times=self.times,
                 with_unit=Call("events", ..., Argument("unit", "ms")),
             )
-        nanoseconds = microseconds * UNITS["us"]
+        nanoseconds = microseconds * UNITS["us"]  # `UNITS` has the nanoseconds of each unit
         ticks, remainder = divmod(nanoseconds, UNITS[self.unit])
         if remainder:
             raise QueryError(
@@ -217,7 +217,8 @@ class AxisScale:
                 kind=kind,
                 example=Seconds("1.5"),
             )
-        # A `DecimalLength` counts units of the last decimal place that any decimal can have; a tick is some of these.
+        # A `DecimalLength` counts units of the last decimal place that any decimal can have. A tick is a whole number
+        # of these units.
         places_of_tick = self.decimal_places or 0  # none if times are integers
         units_of_tick = int(10 ** (MOST_PLACES - places_of_tick))
         ticks, remainder = divmod(int(length), units_of_tick)

@@ -222,8 +222,10 @@ def metrics_of(plan: Plan, *, is_timed: bool = True) -> Sequence[Metric]:
         absent |= {stage_metric(stage) for stage in STAGES}
     metrics = [metric for metric in METRICS if metric.name not in absent]
 
+    # A join returns columns of its inputs as they are, so its results do not overflow.
     if plan.join is None:
-        # A dict, as a set without an order: both outputs may have a column of one name, which has one metric.
+        # Both outputs may have a column of one name, which has one metric: so the names are collected as the keys of a
+        # dict, which keeps their order, as a set would not.
         columns: dict[str, None] = {}
         for field in (*plan.outputs, *plan.evicted):
             if _may_overflow(field):
@@ -249,7 +251,7 @@ def _unreported_metrics(plan: Plan) -> set[str]:
         absent.add("shed")
     if not plan.evicted:
         absent.add("evicted")
-    if plan.emit is EmitPolicy.FINAL:
+    if plan.emission is EmitPolicy.FINAL:  # `plan.emit` is final too where late rows correct results
         absent.add("windows_revisable")
     if plan.early is None:
         absent.add("early")
@@ -259,8 +261,9 @@ def _unreported_metrics(plan: Plan) -> set[str]:
         absent.add("keys_forgotten")
     if plan.rows is None or plan.rows.partition_by is None:
         absent.add("partitions_held")
+    # This metric counts the windows of all keys together. Only windows of a grid are the same for all keys.
     if any(window.grid() is None for window in plan.windows):
-        absent.add("windows_open")  # it counts windows of all keys together: only those of a grid are the same for all
+        absent.add("windows_open")
     return absent
 
 
@@ -275,7 +278,7 @@ def _may_overflow(field: Field) -> bool:
         return _may_overflow(data_type.value)  # a key that its column cannot hold is refused
     if isinstance(data_type, Struct):
         return any(map(_may_overflow, data_type.fields))
-    return True
+    return True  # a type that only the backend knows
 
 
 def waits_for_open_ends(plan: Plan) -> bool:
@@ -310,7 +313,7 @@ def reported_name(metrics_name: str, plan: Plan, source: str) -> str:
         plan: The query.
         source: A text that tells its input from those of other queries.
     """
-    # Without the hashes of its code, so that the name stays when code changes under an unchanged version.
+    # The hashes of code are left out, so that the name stays when code changes under an unchanged version.
     identity = plan_identity(plan) | {"code": ()}
     digest = hashlib.sha256(json.dumps([identity, source], default=str).encode()).hexdigest()
     return _SEPARATOR.join([metrics_name, spell_windows(plan), digest[:8]])
@@ -319,8 +322,8 @@ def reported_name(metrics_name: str, plan: Plan, source: str) -> str:
 def shown_names(reported: Iterable[str]) -> dict[str, str]:
     """Return a short name of each query to show to people, by the name under which the query reports its metrics.
 
-    Of a name that `reported_name` made, the short name is the first of its three parts, if no other query has the same.
-    Otherwise it is the first two parts, if these differ from those of all others, or else all three.
+    A name that `reported_name` made has three parts. Its short name is the first of them, if no other query has the
+    same. Otherwise it is the first two parts, if these differ from those of all others, or else all three.
 
     Example:
         >>> shown_names(["muntin # tumbling('1 day') # 3f", "mine"])
@@ -336,7 +339,7 @@ def shown_names(reported: Iterable[str]) -> dict[str, str]:
         for name, parts in parts_of.items():
             if name not in shown:
                 candidates[name] = " ".join(parts[:part_count])
-        uses = Counter(candidates.values())
+        uses = Counter([*shown.values(), *candidates.values()])
         for name, candidate in candidates.items():
             if uses[candidate] == 1:
                 shown[name] = candidate

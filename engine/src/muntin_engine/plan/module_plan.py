@@ -88,15 +88,15 @@ class ModulePlan:
     @property
     def empty_result(self) -> object:
         """The module's result for a window none of whose rows it accepts: null, unless the module names another one."""
-        # A module says by an attribute `empty_result` what it returns without rows. A module that accepts every row may
-        # still leave out values in its columnar form, such as the nulls of a column: then the form says so.
+        # Either the module or its form may say by an attribute `empty_result` what it returns without rows. The form
+        # says it for a module that accepts every row: only the form may then leave out values, such as nulls.
         definition = self.module if self.skips_rows else self.form
         return getattr(definition, "empty_result", None)
 
     @property
     def is_holistic(self) -> bool:
         """True if no constant bounds the size of a state: it may grow with the number of values added to it."""
-        if self.form is not None:
+        if self.form is not None:  # a component that collects keeps every value
             return any(part.merge is Merge.COLLECT for part in self.form.components().values())
         return getattr(self.module, "state_bytes", None) is None and holds_many(self.module.state_type())
 
@@ -113,13 +113,13 @@ class ModulePlan:
     def identity(self) -> list[object]:
         """Return the properties of the module that the state in a checkpoint depends on, as plain data.
 
-        A module that does not accept every row is marked as `"counted"`: with its state the number of accepted rows is
-        stored, as a window without such rows has a result of its own.
+        An incremental module that does not accept every row is marked as `"counted"`: with its state the number of
+        accepted rows is stored, as a window without such rows has another result, `empty_result`.
         """
         parameters = {name: spell(value) for name, value in sorted(self.parameters.items())}
         columns: list[Any] = list(self.columns)
         if self.side:
-            # Columns of a further input have its number as well; those of the first input have their places alone.
+            # A column of a further input is written with the number of the input, a column of the first input without.
             columns = [[self.side, place] for place in self.columns]
         identity: list[object] = [self.module.name, self.module.version, parameters, columns]
         if self.skips_rows and self.module.is_incremental:
@@ -148,7 +148,7 @@ def make_module(
             or `TypeError` on them; or one of them is a duration and the query's axis does not measure time.
     """
     check_parameters(cls, parameters)
-    # Lengths such as "10 minutes" that the constructor reads become ticks of the query's axis.
+    # The constructor reads lengths such as "10 minutes" by `muntin.ticks`, which asks this context for their ticks.
     reads_lengths = nullcontext() if read_length is None else lengths_read_by(read_length)
     try:
         with reads_lengths:
@@ -173,7 +173,7 @@ def plan_module(
         output: The name of its result column; empty for an operator.
         cls: The module's class.
         parameters: The parameters of its constructor, by name.
-        columns: The types of these columns.
+        columns: The types of the columns that the query gives it.
         place_of: Adds a column to those that are read of each event, and returns its place among them. It gets the
             number of the column among the module's columns, and the field that the module reads.
         read_length: Converts lengths to ticks, as for `make_module`.
@@ -218,6 +218,7 @@ def _columnar_form(module: Module, bound_reads: Sequence[Field]) -> Form | None:
     if len(bound_reads) == 1:
         read = bound_reads[0]
     elif bound_reads:
+        # The record is described like a struct column, whose values are dicts.
         read = Field(input_field.name, Struct(tuple(bound_reads), dict), is_nullable=False)
     else:
         read = Field(input_field.name, input_field.type, is_nullable=True)
@@ -246,7 +247,7 @@ def sources_of_inputs(
         QueryError: The events are of one stream, there is no stream of a name, or two inputs read one stream.
     """
     arguments = ", ".join(f"{stream}=..." for stream in dict.fromkeys(streams.values()))
-    union = f"union({arguments})"
+    union = f"union({arguments})"  # the call that errors advise
     if not sources:
         raise QueryError(
             f"{cls.name} reads {len(streams)} inputs, {', '.join(streams)}, and the events are of one stream\n"
@@ -312,7 +313,7 @@ def plan_several(  # noqa: PLR0913, PLR0917  # what is bound, and to what
 
     # A row is read by the input that its source belongs to: `selectors` has the function for each source.
     inputs = []
-    places = [source_place]
+    places = [source_place]  # first the column with the source of a row, which `BySource` reads; then those of inputs
     reads = [SOURCE]
     selectors: dict[str, Callable[[tuple[Any, ...]], Any]] = {}
     for name, input in bound.items():

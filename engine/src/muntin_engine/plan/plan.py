@@ -219,7 +219,7 @@ class Plan:
         if self.rows is not None and self.rows.partition_by is not None:
             names.append("partition")
         names.append("window")
-        if self.timestamps is not TimestampPolicy.ALIGN:
+        if self.timestamps is not TimestampPolicy.ALIGN:  # aligned, the lifetime is the window itself
             names.append("lifetime")
         if retracts:
             names += ["change", "event_id"]

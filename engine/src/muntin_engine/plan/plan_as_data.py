@@ -41,14 +41,14 @@ def plan_to_data(plan: Plan) -> dict[str, Any]:
     """Return a plan as data that JSON can hold; a parameter of a module that data cannot hold is marked as such.
 
     Args:
-        plan: The plan as the driver has it: that of workers has no parameters of modules (see `Plan.for_workers`).
+        plan: The plan as the driver has it. A plan for workers lacks the parameters of modules: see `Plan.for_workers`.
     """
     # The fields with code are written below, by the names of the evaluator, of modules and of functions.
     data = {}
     for part in fields(plan):
         if part.name not in _FIELDS_WITH_CODE:
             data[part.name] = value_to_data(getattr(plan, part.name))
-    are_ordered = plan.inputs[0].order is not None
+    are_ordered = plan.inputs[0].order is not None  # modules read the order of the first input alone
     return {
         **data,
         "evaluator": plan.choice.evaluator,
@@ -163,14 +163,14 @@ class NamedCode:
             QueryError: The module is not here.
         """
         name = data["name"]
-        if name in self.replacements:
+        if name in self.replacements:  # another module is to run in the place of this one, whatever its version
             return self.replacements[name]
         passed_modules = self.modules.get(name, ())
         if passed_modules:
             last = len(passed_modules) - 1  # the last one serves all further uses
             code: Any = passed_modules[min(earlier_uses, last)]
         else:
-            code = imported(data["class"])
+            code = imported(data["class"])  # None if it is not imported: `_checked` then looks for a plugin
         module: type[Module] | Module = self._checked(code, data, "module")
         return module
 
@@ -206,7 +206,7 @@ class NamedCode:
                     f"install the plugin that offers it, or import it before: from {python_module} import "
                     f"{attribute}\n  or give it: modules=[...]"
                 )
-                # The class of such a module was made by `function_aggregate`, so it cannot be imported.
+                # A class that the Python module `function_aggregate` made of a function cannot be imported.
                 if python_module == function_aggregate.__name__:
                     advice = "it was made of a function f, so give it as in the query: modules=[module(f, ...)]"
                 raise QueryError(
@@ -356,7 +356,7 @@ class _CodeReader:
             place: int = data["inputs"][name]["columns"][number]
             return place
 
-        source_place = data["columns"][0]
+        source_place = data["columns"][0]  # `plan_several` puts the column of the source before all others
         return plan_several(
             data["output"],
             cls,

@@ -69,20 +69,21 @@ class _Writer:
     def _step(self, step: Step) -> dict[str, Any]:
         """Return a call as data: its main argument under the name of the call, the others under their own names.
 
-        Arguments that are equal to their defaults are left out.
+        Other arguments than the main one are left out if they are equal to their defaults.
         """
         main = main_parameter(step.call)
         parameters = SIGNATURES[step.call].parameters
-        # The name of the call comes first, and stays without a main argument. That argument is written in any case.
+        # The entry of the call comes first. It has null if the call has no main argument.
         data: dict[str, Any] = {step.call: None}
         for name, value in step.arguments.items():
-            if name != main and _is_default(value, parameters[name].default):
+            is_main = name == main
+            if not is_main and _is_default(value, parameters[name].default):
                 continue
             try:
                 argument = self._table(value) if name in FRAMES else self._argument(value, step.frames)
             except QueryError as error:
                 raise QueryError(f"{step.call}({name}=...) cannot be written as text: {error}") from error
-            data[step.call if name == main else name] = argument
+            data[step.call if is_main else name] = argument
         return data
 
     def _argument(self, value: Any, frames: tuple[Any, ...]) -> Any:
@@ -100,8 +101,7 @@ class _Writer:
             return self._condition(value, frames)
         if isinstance(value, Mapping):
             return {str(key): self._argument(part, frames) for key, part in value.items()}
-        is_named_tuple = hasattr(value, "_fields")  # such as a policy, which `write_value` writes
-        if isinstance(value, list | tuple) and not is_named_tuple:
+        if isinstance(value, list | tuple):
             return [self._argument(part, frames) for part in value]
         if isinstance(value, SqlExpression) or _is_expression(value):
             return self._column(value, frames)
@@ -140,7 +140,7 @@ class _Writer:
             frames: The DataFrames that the column may be of.
 
         Raises:
-            QueryError: It is a column of the backend for which no text is known that is sure to mean the same.
+            QueryError: The column is one of the backend's, and no text is known that is sure to mean the same.
         """
         if isinstance(column, SqlExpression):
             return {SQL: str(column)}
@@ -149,7 +149,8 @@ class _Writer:
         for frame in frames:
             text = self._spell_column(frame, column)
             if text is not None:
-                return text if text.isidentifier() else {SQL: text}
+                is_name = text.isidentifier()  # text alone is read back as the name of a column
+                return text if is_name else {SQL: text}
         raise QueryError(f"{column} has no text that is sure to mean the same\n  write it as SQL: 'km > 2'")
 
     def _table(self, frame: Any) -> str | None:

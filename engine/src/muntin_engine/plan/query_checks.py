@@ -54,7 +54,7 @@ def check_query(plan: Plan) -> None:
             check_needs(plan, module, window)
     check_buckets(plan.buckets)
 
-    # The names of the columns of results, and of those of the second output, if the query has one.
+    # Names have to differ among the columns of results; and among those of the second output, if the query has one.
     keys = [key.name for key in plan.keys]
     outputs = [column.name for column in plan.outputs]
     evicted = [column.name for column in plan.evicted]
@@ -105,13 +105,16 @@ def check_needs(plan: Plan, module: ModulePlan, window: WindowSpecification) -> 
 
 
 def check_shape(plan: Plan, window: WindowSpecification) -> None:
-    """Refuse windows, modules, events and policies that do not go together, as `muntin.query_checks` does in scripts.
+    """Refuse windows, modules, events and policies that do not go together.
+
+    `QueryShape` has the checks, since scripts that run modules without a query refuse the same.
 
     Raises:
         QueryError: Windows, modules and events do not belong together.
         PolicyError: A policy is not right for a module, or for the windows.
     """
-    # The first input whose events are no points is described to the check, for windows and modules that need points.
+    # Windows and modules that need points refuse other events. Their errors say in words what these events are, and how
+    # to make points of them. The first input that has no points decides what is said.
     lasting = ""
     points_advice = TIME_AS_POINT
     for input in plan.inputs:
@@ -363,7 +366,7 @@ def check_stream_operator(plan: Plan) -> None:
 
 
 def check_join(plan: Plan) -> None:
-    """Refuse policies and columns that a join cannot have, and those that a query without windows cannot have.
+    """Refuse policies and columns that a join cannot have; for queries that return events themselves, the policies.
 
     Raises:
         QueryError: A join has no columns, or it names columns of the right stream though its kind returns rows of the
@@ -402,7 +405,7 @@ def check_join(plan: Plan) -> None:
                 f"keys{of_input} punctuate themselves, and {what} would be complete only as far as the whole input is\n"
                 "  leave out with_key_punctuation()"
             )
-        if input.most_held is not None:
+        if input.most_held is not None:  # the input sheds events of a key that holds so many
             raise PolicyError(_why_no_shedding(plan, input.name))
 
 

@@ -69,6 +69,16 @@ def is_expression(text: str, column_names: Iterable[str]) -> bool:
     return has_operator(text) and text.casefold() not in {name.casefold() for name in column_names}
 
 
+def quoted(name: str) -> str:
+    """Return the name of a column in backticks, as an expression of SQL has a name that may have any signs.
+
+    Example:
+        >>> quoted("km / h"), quoted("a`b")
+        ('`km / h`', '`a``b`')
+    """
+    return "`" + name.replace("`", "``") + "`"
+
+
 def has_operator(text: str) -> bool:
     """Return True if text has an operator or begins with a number, as an expression does, outside of quoted names."""
     unquoted_text = re.sub("`[^`]*`", "", text)
@@ -245,7 +255,7 @@ def queries_before(streams: Sequence[InputRequest]) -> tuple[UpstreamQuery, ...]
     """Return the queries whose results are events of streams, in the order in which checkpoints have their states.
 
     Spark numbers the stateful operators of a query from its end backwards, those of the first stream before those of
-    the next one. The plans are in the reverse of Spark's order, so streams are visited from the last one.
+    the next one. The queries are returned in the reverse of Spark's order: so the last stream comes first.
     """
     queries: list[UpstreamQuery] = []
     for stream in reversed(streams):

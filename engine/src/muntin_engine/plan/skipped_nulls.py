@@ -80,8 +80,8 @@ def _parts_without_null(reads: Sequence[tuple[str, Field]]) -> Iterator[tuple[st
                 yield column, field.name
         return
 
-    # A single struct column is the record itself: it may not be null either, unless the module reads it as nullable. A
-    # single column of another type is no record, and a module may read no column at all.
+    # A single struct column is the record itself. It may not be null either, unless the module reads it as nullable.
+    # Nothing is yielded for a single column of another type, which is no record, or for a module without columns.
     for column, record in reads:
         if not isinstance(record.type, Struct):
             continue

@@ -41,16 +41,18 @@ def step(call: Callable[P, T]) -> Callable[P, T]:
     name = getattr(call, "__name__")  # noqa: B009  # the type of a callable has no name
     signature = inspect.signature(call)
     parameters = [parameter for parameter in signature.parameters.values() if parameter.name != "self"]
-    SIGNATURES[name] = signature.replace(parameters=parameters)
+    SIGNATURES[name] = signature.replace(
+        parameters=parameters
+    )  # by these signatures queries are written and read as text
 
     @wraps(call)
     def recorded_call(*args: P.args, **kwargs: P.kwargs) -> T:
-        # The stream is immutable: return a copy that knows the call.
         new_stream: Any = call(*args, **kwargs)
         arguments = signature.bind(*args, **kwargs).arguments
         stream = arguments.pop("self", None)  # None for a function, which begins a stream
         earlier_steps = () if stream is None else stream.steps
         call_step = Step(name, arguments, _frames_of(stream, arguments))
+        # A stream is immutable: return a copy that knows its steps.
         return cast("T", replace(new_stream, steps=(*earlier_steps, call_step)))
 
     return recorded_call
@@ -68,25 +70,26 @@ def _frames_of(stream: Any, arguments: Mapping[str, Any]) -> tuple[Any, ...]:
         if is_dataclass(value):
             events = getattr(value, "events", value)  # the event stream of a windowed stream, or the stream itself
             frames.append(getattr(events, "df", None))
-    frames.append(arguments.get("df"))
+    frames.append(arguments.get("df"))  # a DataFrame itself, as `events` and `with_heartbeat` take it
     return tuple(frame for frame in frames if frame is not None)
 
 
 def main_parameter(call: str) -> str | None:
-    """Return the parameter whose argument the text of a query has under the name of the call.
+    """Return the main parameter of a call: in the text of a query, its argument stands under the name of the call.
 
-    This is the first parameter that takes an argument by its place. Where there is none, it is the parameter that takes
-    arguments of any names, as `modules` of `aggregate` does. None if the call has neither.
+    For example, `{"shift": "1 hour"}` has the argument of the parameter `by` of `shift`. The main parameter is the
+    first one that takes an argument by its place. Where there is none, it is the one that takes arguments of any names,
+    as `**modules` of `aggregate` does. None if the call has neither.
     """
-    any_names = None
+    parameter_of_any_names = None
     for parameter in SIGNATURES[call].parameters.values():
         if parameter.name == "unnamed":  # `aggregate` has this parameter only to refuse arguments by place
             continue
         if parameter.kind is Parameter.VAR_KEYWORD:
-            any_names = parameter.name
+            parameter_of_any_names = parameter.name
         elif parameter.kind is not Parameter.KEYWORD_ONLY:
             return parameter.name
-    return any_names
+    return parameter_of_any_names
 
 
 def is_left_out(main: Parameter) -> bool:

@@ -39,12 +39,12 @@ class PlacedError(QueryError):
         message = message_of(fault) if isinstance(fault, Exception) else fault
         self.fault = ErrorMessage("{message}{advice}", message=message, advice=f"\n  {advice}" if advice else "")
         self.place = place
-        # The message of an error of another kind may make no sense without the kind, such as that of a KeyError.
-        is_query_error = isinstance(fault, str | QueryError)
+        # The message of another error than a QueryError may make no sense without its kind: that of a KeyError, say.
+        needs_kind = not isinstance(fault, str | QueryError)
         super().__init__(
             "{place}: {kind}{fault}",
             place=place,
-            kind="" if is_query_error else f"{type(fault).__name__}: ",
+            kind=f"{type(fault).__name__}: " if needs_kind else "",
             fault=self.fault,
         )
         if isinstance(fault, MuntinError):
@@ -136,7 +136,7 @@ class _PlainReader:
         Raises:
             PlacedError: The data are refused.
         """
-        place = here if len(here) < 200 else f"{here[:80]}..."
+        place = here if len(here) < 200 else f"{here[:80]}..."  # of data that are nested deeply, a place is long
         if depth > DEEPEST:
             raise PlacedError(place, f"the text is more than {DEEPEST} deep")
         if self._value_count > MOST_VALUES:

@@ -122,7 +122,7 @@ def value_from_data(data: Any, classes: Mapping[str, type] = {}) -> Any:  # the 
         QueryError: The data name a class that is neither imported nor among `classes`, or this version does not write
             such data.
     """
-    if isinstance(data, list):  # of a tuple: a list is an object of the kind `list`
+    if isinstance(data, list):  # written of a tuple; a list is written as an object of the kind `list`
         return tuple(value_from_data(part, classes) for part in data)
     if not isinstance(data, Mapping):
         return data
@@ -382,9 +382,9 @@ class _RecordForm(_Form):
         return data
 
     def _class_of(self, value: Any) -> Any:
-        """Return the class by which a value is written: for the type of a column, the class of the SDK that it is.
+        """Return the class by whose name and fields a value is written.
 
-        A backend may have its own subclass of that, with what it alone knows of the type.
+        The type of a column may be of a subclass that only its backend has: it is written by the class of the SDK.
         """
         for sdk_class in (Scalar, Variable):
             if isinstance(value, sdk_class):

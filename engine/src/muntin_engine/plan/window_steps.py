@@ -14,18 +14,18 @@ from muntin_engine.plan.plan import Plan
 def steps_of(plan: Plan) -> tuple[RegularWindows, ...]:
     """Return a query's regular windows, if its output changes only where one of these windows ends; else none.
 
-    It is then enough to know which windows are complete. So a row is late if a window that it belongs to, or an earlier
-    window, is complete; it is not late if it merely lies behind the watermark. Queries of several inputs have no such
-    windows, as rows of two inputs may meet at any tick.
+    Where the output changes only there, it is enough to know which windows are complete. So a row is late if a window
+    that it belongs to, or an earlier window, is complete. It is not late if it merely lies behind the watermark.
+    Queries of several inputs have no such windows, as rows of two inputs may meet at any tick.
     """
     if len(plan.inputs) > 1 or why_no_grid(plan) is not None or _why_no_lifting(plan) is not None:
         return ()
-    steps = []
+    regular_windows = []
     for window in plan.windows:
-        regular = window.grid() or window.growing()
+        regular = window.grid() or window.growing()  # windows of one size, or windows that grow by steps
         if regular is not None:
-            steps.append(regular)
-    return tuple(steps)
+            regular_windows.append(regular)
+    return tuple(regular_windows)
 
 
 def why_no_grid(plan: Plan) -> str | None:
@@ -36,8 +36,8 @@ def why_no_grid(plan: Plan) -> str | None:
     for window in plan.windows:
         if window.waits_for_events:
             return f"{plan.words.spell_window(window)} is cut by each key's own events"
-        # An event stays a member for the reach after its end: the windows there do not overlap it. Windows that grow
-        # have a reach too, their period, but they hold no event past it: `_why_not_growing` decides about these.
+        # With a reach, an event stays a member for that long after its end, of windows that do not overlap it. Windows
+        # that grow within a period have a reach as well, and `holds_past` is 0: `_why_not_growing` decides about them.
         if 0 < window.reach <= window.holds_past:
             return "events are members of windows that they do not overlap, by the window's reach"
         if window.grid() is None:

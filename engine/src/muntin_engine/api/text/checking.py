@@ -48,7 +48,8 @@ class _Checker:
 
         Args:
             definitions: The schemas that others refer to, by name.
-            shown_places: The places that errors name instead, by the places where the data are.
+            shown_places: Where an error names another place than that of the data: the place to name, by the place of
+                the data.
         """
         self._definitions = definitions
         self._shown_places = shown_places
@@ -67,7 +68,7 @@ class _Checker:
         """
         if "$ref" in schema:
             name = _name_of(schema)
-            if name not in READ_ALONE:
+            if name not in READ_ALONE:  # those are checked by the reader of the text
                 yield from self.faults(data, self._definitions[name], here)
             return
 
@@ -90,6 +91,7 @@ class _Checker:
         """Yield the fault of data themselves: they have another type, or are not the constant, word or name wanted."""
         if not _is_of_type(data, schema) or ("const" in schema and data != schema["const"]):
             yield PlacedError(here, f"expected {self._spelled(schema)}, got {data!r:.80}")
+        # A schema without `enum`, or without a pattern, allows all data: the defaults fit.
         elif data not in schema.get("enum", [data]):
             yield PlacedError(here, f"{data!r:.80} is none of these{closest([data], schema['enum'])}")
         elif isinstance(data, str) and not re.search(schema.get("pattern", ""), data):
@@ -110,7 +112,7 @@ class _Checker:
             got = ", ".join(data) or "nothing"
             yield PlacedError(here, f"{self._spelled(schema)} needs {', '.join(missing)}, got {got}")
         for name, part in data.items():
-            if name in properties or other_schema:
+            if name in properties or other_schema:  # without a schema, or with an empty one, an entry is not checked
                 place = f"{here}.{name}"
                 part_schema = properties.get(name, other_schema)
                 yield from self.faults(part, part_schema, self._shown_places.get(place, place))
@@ -182,7 +184,7 @@ class _Checker:
         """Return a description of the data that fit a schema, such as `a whole number or text`."""
         if "title" in schema:
             return str(schema["title"])
-        if _name_of(schema) in READ_ALONE:
+        if _name_of(schema) in READ_ALONE:  # `_branches` does not follow these; their names describe them
             return _name_of(schema)
         if "anyOf" in schema or "$ref" in schema:
             descriptions = dict.fromkeys(description for _, description in self._branches(schema))

@@ -58,7 +58,7 @@ class ProgramClasses:
 
         Raises:
             QueryError: No kind has that name.
-            MuntinError: The kind does not take the arguments.
+            MuntinError: The kind does not take the arguments. A class of the program may also raise other exceptions.
         """
         # The name may be that of a function and of a class of the program: arguments that the function does not take
         # are for the class.
@@ -200,6 +200,10 @@ def _make_of_class(cls: Any, arguments: Mapping[str, Any]) -> Any:
     Args:
         cls: The class, a dataclass.
         arguments: The arguments of its constructor, by name.
+
+    Raises:
+        DurationError: A length cannot be read.
+        Exception: The constructor raises it.
     """
     values = dict(arguments)
     for class_field in fields(cls):

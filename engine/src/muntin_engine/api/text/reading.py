@@ -338,9 +338,9 @@ class QueryReader:
         """
         name = data["function"]
         function: Any = name
-        for program_module in self._modules:
+        for item in self._modules:
             # The program passes the function, or the condition that `condition` made of it.
-            program_function = getattr(program_module, "function", program_module)
+            program_function = getattr(item, "function", item)
             if getattr(program_function, "name", None) == name:
                 function = program_function
                 break

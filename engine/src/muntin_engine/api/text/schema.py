@@ -222,6 +222,7 @@ def _function_of(call: str) -> Callable[..., Any]:
     """Return the function or method of a call."""
     if call in FIRST:
         return FIRST[call]
+    # Several classes may have a method of the name, such as `where`: it has the same parameters in all of them.
     classes = [cls for cls in (EventStream, WindowedStream, Query) if hasattr(cls, call)]
     method: Callable[..., Any] = getattr(classes[0], call)
     return method
@@ -271,14 +272,15 @@ def _of_arguments(name: str, maker: Callable[..., Any]) -> dict[str, Any]:
             schemas[parameter.name] = [_of_parameter(parameter)]
         required.append({parameter.name for parameter in parameters if parameter.default is parameter.empty})
 
-    # The class: the maker itself, or the class of Muntin's that goes by the same kind as the function.
+    # The class: the maker itself, or the class of Muntin's own windows that goes by the same kind as the function.
     cls: Any = maker if isinstance(maker, type) else {**OWN_KINDS, **OWN_ROWS}.get(name)
     if cls is not None:
         required_fields: set[str] = set()
         for class_field in fields(cls):
             if not class_field.init:
                 continue
-            schema = _of_annotation(str(class_field.type).replace("int", "Duration"))  # integers are ticks
+            # A whole number is a number of ticks, for which the text may have a length such as `10 minutes`.
+            schema = _of_annotation(str(class_field.type).replace("int", "Duration"))
             choices = schemas.setdefault(class_field.name, [])
             if schema not in choices:
                 choices.append(schema)

@@ -61,6 +61,19 @@ def test_results_are_events_of_another_query_that_keep_their_key() -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["the zone", "a`b", "km/h"])
+def test_a_key_and_a_selected_column_may_have_any_name(name: str) -> None:
+    quoted = "`" + name.replace("`", "``") + "`"
+    frame = RIDES.rename_columns([name, "at", "km"])
+    query = rides(frame, key=quoted).window(tumbling(10)).aggregate(n=module(Count))
+    again = query.as_events().window(tumbling(20)).aggregate(windows=module(Count))
+    assert rows_of(again, name, "windows") == [("a", 1, 20), ("a", 2, 0), ("b", 1, 0), (None, 1, 40)]
+    assert sorted(pa.table(query.select(name, "n").results()).column_names) == sorted([name, "n"])
+    assert pa.table(rides(frame, key=quoted).to_query().results()).column_names == [name, "lifetime", "km"]
+    with pytest.raises(QueryError, match="would replace a column that makes rows events"):
+        rides(frame, key=quoted).with_columns(**{name: "km"})
+
+
 def test_results_of_the_results_of_a_frame_are_of_its_kind() -> None:
     query = counts(pl.DataFrame(RIDES)).as_events(key=None).window(tumbling(100)).aggregate(n=module(Total, "n"))
     results: Any = query.results()
