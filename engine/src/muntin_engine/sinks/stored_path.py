@@ -72,7 +72,10 @@ class StoredPath:
                 yield StoredPath(self._address, info.path)
 
     def mkdir(self, *, parents: bool, exist_ok: bool) -> None:
-        """Make the folder and those that it lies in, unless it exists; both arguments have to be True."""
+        """Make the folder and those that it lies in, unless it exists.
+
+        The arguments are those of `Path.mkdir`. Both have to be True, as this method does nothing else.
+        """
         assert parents
         assert exist_ok
         if not self.exists():

@@ -44,7 +44,8 @@ class Mark(NamedTuple):
         Args:
             batch_id: The number of the micro-batch.
             input_id: The id of its input.
-            watermark: The watermark after it; if the one of this mark is later, that is kept.
+            watermark: The watermark after the micro-batch. The new mark has the later one of this watermark and the
+                one that this mark has, as a watermark never goes back.
         """
         return Mark(batch_id, input_id, latest_watermark(self.watermark, watermark))
 

@@ -60,8 +60,8 @@ class RecordedQuery(NamedTuple):
         Args:
             plan: The plan of the query, as the driver has it.
             task: The payload that is sent to its workers.
-            read_cells: Reads its state, see the attribute.
-            reads: The queries whose results it reads, see the attribute.
+            read_cells: Reads the state of the query after the last committed micro-batch, as a table.
+            reads: The queries whose results the query reads, by their numbers among the inner queries of the recording.
         """
         data = task_to_data(plan, task)
         for parameter in unwritten_parameters(data["plan"]):

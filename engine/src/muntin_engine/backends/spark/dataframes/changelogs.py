@@ -73,7 +73,8 @@ def live_rows(changelog: DataFrame, key: str | Sequence[str] | None, table: Data
             if name not in table.columns:
                 missing_columns[name] = F.lit(None).cast(changelog.schema[name].dataType)
         table = table.withColumns(missing_columns)
-    # The terms of a live row add up to 1. Those of a row that was retracted, or has another end by now, add up to 0.
+    # Each change adds +1 or -1 to the sum of its row, and each row of `table` adds +1; see `_sums`. The sum of a live
+    # row is 1. That of a row that was retracted, or has another end by now, is 0.
     sums = _sums(shape, changelog, table=table)
     return sums.where(F.col(SIGN) > 0).select(*shape.columns())
 

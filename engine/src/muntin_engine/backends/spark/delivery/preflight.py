@@ -67,7 +67,8 @@ def check_workers(spark: AnySession, tasks: Iterable[bytes], *, is_streaming: bo
     if not unchecked:
         return
 
-    # Have the workers import them.
+    # Have the workers import the unchecked modules, and report what failed and which versions they have. `needs` are
+    # the packages of these modules, with the driver's versions.
     needs = needed_by(unchecked)
     reports = worker_reports(spark, unchecked, needs)
 
@@ -182,7 +183,7 @@ def _remedies(lacking: set[str], needs: Needed) -> list[str]:
         if name in needs.versions:
             version = needs.versions[name]
             pins.append(f"{name}=={version}" if version else name)
-            if name not in THEIRS and is_shippable(name):
+            if name not in THEIRS and is_shippable(name):  # Spark's own packages cannot be sent with a session
                 shippable.append(repr(name))
         elif name:  # empty for the version of Python
             remedies.append(

@@ -112,7 +112,7 @@ def root_cause(error: BaseException) -> str:
     raised the error on the driver, or Spark had no part in it, its message is returned as it is.
 
     The module that ran last is named as well if a worker on this machine died, or if code of Muntin, Spark or a library
-    failed in a worker: the module may have replaced one of its functions.
+    failed in a worker: the module may have replaced a function of that library.
 
     Args:
         error: The error that `awaitTermination` or an action on a DataFrame raised, or `StreamingQuery.exception`
@@ -252,7 +252,8 @@ def clear_error(error: PySparkException, kind: type[E], damage: StateError | Non
 
     words_of_spark = _innermost_words([_without_jvm(message) for message in _messages(error)])
     error_with_damage = kind(f"{damage}\n\nSpark says: {words_of_spark}")
-    # `damage` stands between the two in the chain of causes, so that `root_cause` returns its message.
+    # `damage` stands between the two errors in the chain of causes, so that `root_cause` returns its message. An error
+    # of PySpark's class has its cause in an attribute of its own, and `damage` has it where Python looks.
     damage.__cause__ = error
     set_cause(error_with_damage, damage)
     return error_with_damage

@@ -224,7 +224,7 @@ class BatchWriter:
         self._queries = queries
         self._recordings = recordings
         self._is_open = False  # the sinks are opened with the first micro-batch, when Spark's id of the query is known
-        self._can_persist = True
+        self._can_persist = True  # until the session refuses to persist a micro-batch, as some platforms do
 
     def __call__(self, blobs: DataFrame, batch_id: int) -> None:
         """Write a micro-batch."""
@@ -291,7 +291,7 @@ class BatchWriter:
         input_id = self._input_id or input_id_of(self._checkpoint, batch_id)
         for place, summary in enumerate(summaries):
             self._write_query(place, blobs, summary, batch_id, input_id)
-        self._is_open = True
+        self._is_open = True  # the first micro-batch has opened the sinks of all queries
 
         # Recordings come last, so that all sinks have each micro-batch that a recording has. `_recordings` has an
         # element for each query, or none at all.

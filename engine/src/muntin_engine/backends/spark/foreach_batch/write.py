@@ -119,7 +119,7 @@ def write(request: WriteRequest) -> StreamingQuery:
 
     def start(trigger: Mapping[str, Any]) -> StreamingQuery:
         """Start the Spark query, with the arguments of Spark's `trigger`."""
-        with _set(session, settings), _alone(checkpoint):
+        with _set_for_start(session, settings), _one_start_at_once(checkpoint):
             return _start(blobs, batch_writer, checkpoint, trigger=trigger, name=request.name, usual_name=usual_name)
 
     streaming = start(pace)
@@ -252,7 +252,7 @@ def _start(
 
 
 @contextmanager
-def _alone(checkpoint: str | PathLike[str]) -> Iterator[None]:
+def _one_start_at_once(checkpoint: str | PathLike[str]) -> Iterator[None]:
     """Keep other threads of this process from starting a query with a checkpoint during a block.
 
     Starting a query stops a run of it that is active. If two threads do so at once, Spark (4.1 to 4.3) refuses one of
@@ -266,7 +266,7 @@ def _alone(checkpoint: str | PathLike[str]) -> Iterator[None]:
 
 
 @contextmanager
-def _set(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+def _set_for_start(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
     """Set settings of a session, by name, for the workers of the query that starts in a block; unset them after it.
 
     Raises:

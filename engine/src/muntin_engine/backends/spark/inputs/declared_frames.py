@@ -109,10 +109,12 @@ def look_up_known(
 ) -> dict[str, InputColumn]:
     """Look up columns of a DataFrame with declared columns, without asking Spark.
 
+    The columns are looked up in the empty twin of the DataFrame, a table in this process with the same columns.
+
     Args:
         df: The DataFrame.
         columns: The columns, by the name of the argument that has them; those that are None are left out.
-        readers: As in `column_lookup.look_up`.
+        readers: By the same name, what errors say of the argument, such as `select()`; see `column_lookup.look_up`.
 
     Raises:
         QueryError: There is no such column, or the type of an expression is not known without Spark.

@@ -54,6 +54,7 @@ def with_payload(  # the arguments are the parts of a call of `with_columns` or 
     Raises:
         QueryError: A column cannot be computed, or the input has no column of one of the names.
     """
+    # The columns that a query writer has declared are checked without Spark, and the result has declared columns again.
     if is_known(df):
         texts = {name: text_of_known(df, column, call) for name, column in columns.items()}
         schema = known_schema_with_payload(

@@ -124,7 +124,7 @@ class BucketProcessor(StatefulProcessor):
         from muntin_engine.tasks.output_blobs import with_totals
         from muntin_engine.wire.shuffle import collect
 
-        self._is_idle = False
+        self._is_idle = False  # so that `close` writes no note of an idle micro-batch
         bucket = key[0]
         task = open_task(self._tasks[bucket])
         origin = _origin_of(bucket)

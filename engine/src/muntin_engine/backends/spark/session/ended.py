@@ -35,6 +35,7 @@ def in_session() -> Iterator[None]:
             raise
         raise query_error from error
     except (Py4JError, PySparkException, OSError, AttributeError, AssertionError) as error:
+        # OSError: the JVM cannot be reached. AttributeError, AssertionError: the context that PySpark uses is None.
         if is_cut_off(error):
             raise SessionEndedError(f"its JVM does not answer ({error})") from error
         if _is_stopped(error):
