@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from muntin_engine.backends.spark.inputs.column_lookup import look_up, spark_column
+from muntin_engine.backends.spark.inputs.column_lookup import as_column, look_up, spark_column
 from muntin_engine.backends.spark.inputs.declared_frames import (
     is_known,
     known_schema_with_payload,
@@ -83,7 +83,7 @@ def _changed(
     if change is not None:
         # An expression such as `coalesce(km, 0)` must stay null in a row without a payload. Punctuation has no payload.
         # Neither has a revision or a retraction that names its event by the id alone.
-        kind = F.col(change) if isinstance(change, str) else spark_column(change)
+        kind = as_column(df, change)
         are_not_null = [F.col(f"`{name}`").isNotNull() for name in df.columns if name not in event_columns]
         repeats_payload = kind.isin("revise", "retract") & reduce(or_, are_not_null, F.lit(False))
         has_payload = (kind == "insert") | repeats_payload
