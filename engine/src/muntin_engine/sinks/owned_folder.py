@@ -96,7 +96,7 @@ class OwnedFolder:
         self.path = self._absolute(argument)
 
     def _absolute(self, path: str | PathLike[str]) -> Path:
-        """Return an absolute path.
+        """Return an absolute path; a subclass for other file systems returns a path of such a system.
 
         Raises:
             QueryError: The path is not one of this machine.

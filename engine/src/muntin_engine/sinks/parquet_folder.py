@@ -87,7 +87,9 @@ class ParquetFolder(InformedSink):
         return self._folders.last_written
 
     def check(self, columns: Sequence[str]) -> None:
-        """Refuse a column with the name of the one that readers get from the folders, and a folder with other files.
+        """Refuse an output that has a column `batch`, and a folder with files that no query wrote.
+
+        Readers get a column of that name from the names of the folders, `batch=7` and so on.
 
         Raises:
             QueryError: The output has such a column, or the folder has files that no query wrote.

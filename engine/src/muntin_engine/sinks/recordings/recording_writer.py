@@ -243,7 +243,9 @@ class RecordingWriter:
         return [Path(rows.folder) for rows in (*self.inner_rows, self.rows)]
 
     def _row_files(self, batch: str, task: str) -> list[Path]:
-        """Return the files that map tasks have written, of the query and of its inner queries.
+        """Return the files with rows that tasks have recorded, of the query and of its inner queries.
+
+        They are rows that map tasks have read, and results that an inner query has passed on.
 
         Args:
             batch: A pattern for the numbers of micro-batches, such as `*`.

@@ -159,7 +159,7 @@ class StoredState:
                 rows = cells.where(F.col("name") == METADATA).orderBy("bucket").collect()
                 for operator, bucket, name, data in rows:
                     cell = unseal(name, bytes(data), owner=f"bucket {bucket} of operator {operator}")
-                    _, metadata = split(cell)  # without the checksums of the other cells
+                    _, metadata = split(cell)  # the first part has the checksums of the other cells
                     identities[operator, bucket] = query_and_progress(metadata, Codec()).identity
         return identities
 
@@ -346,7 +346,7 @@ class StoredState:
         cells = self._cells(path, operator).where(F.col("user_map_key.name") == METADATA)
         rows = cells.where(F.col("key.bucket").isin(*buckets)).select("user_map_value.data").collect()
         for (data,) in rows:
-            _, metadata = split(unseal(METADATA, bytes(data)))  # without the checksums of the other cells
+            _, metadata = split(unseal(METADATA, bytes(data)))  # the first part has the checksums of the other cells
             yield query_and_progress(metadata, Codec())
 
     def _origins(self, path: str, operator: _StatefulOperator) -> _OperatorOrigins:

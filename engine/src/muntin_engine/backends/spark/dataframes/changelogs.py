@@ -90,8 +90,8 @@ def netted(batch: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
         QueryError: A column is missing, or the keys are not known.
     """
     shape = _Shape.of_changelog(batch, key)
-    # The terms of a row add up to 1 if the batch adds the row, to -1 if the batch removes it, and to 0 if the batch
-    # adds the row and removes it again.
+    # Each change adds +1 or -1 to the sum of its row; see `_sums`. The sum is 1 if the batch adds the row, -1 if the
+    # batch removes it, and 0 if the batch adds the row and removes it again.
     sums = _sums(shape, batch, table=None).where(F.col(SIGN) != 0)
     if shape.has_ends:
         # A row that was revised has two sums: -1 for its old end and 1 for its new end. The larger sum and its end are
@@ -222,12 +222,15 @@ def _is_before(watermark: int, lifetime: str, bound: str, data_type: spark_types
 
 
 def _sums(shape: _Shape, changelog: DataFrame, *, table: DataFrame | None) -> DataFrame:
-    """Add up the terms of each row: its id, its end if rows may be revised, the sum, and the row's values as a struct.
+    """Add up what the changes add to each row and take from it: +1 and -1, the terms of the row.
 
     Args:
         shape: The columns of the changelog.
         changelog: The changes.
         table: The live rows before the changes, each of which is a term of +1; None if there are none.
+
+    Returns:
+        The id of each row, its end if rows may be revised, the sum of the terms, and the values of the row as a struct.
     """
     changes = changelog.where(F.col(CHANGE).isin("insert", "revise", "retract"))
     terms = changes.select(*_terms(shape, _signed_ends(shape)))
@@ -253,7 +256,7 @@ def _terms(shape: _Shape, signed_ends: Column) -> list[Column]:
 
 
 def _signed_ends(shape: _Shape) -> Column:
-    """Return the terms of a change as an array of structs: each has a sign, and an end if rows may be revised.
+    """Return the terms of a change as a column: an array of structs with a sign, and an end if rows may be revised.
 
     An insertion is +1, a retraction -1, and a revision both: -1 for the old end and +1 for the new one.
     """

@@ -103,7 +103,6 @@ def output_as_events(query: PlannedQuery, output: str, order: ColumnLike | tuple
     check_output_events(query, is_stream=query.source.df.isStreaming)
     schema = result_schema(query) if output == RESULTS else evicted_schema(query)
     rows = event_rows(query, output_blobs(query), schema, output)
-    look_up(
-        rows, orders_by_name(order), readers={}
-    )  # called for its error: the rows must have the columns of the order
+    # Called for its error: the rows must have the columns of the order.
+    look_up(rows, orders_by_name(order), readers={})
     return EventRows(rows, event_columns(query.plan, output))

@@ -85,7 +85,8 @@ def _check_watermark_column(plan: Plan, column: str, schema: spark_types.StructT
         schema: The schema of the results.
 
     Raises:
-        QueryError: As for `with_watermark`.
+        QueryError: The results have a column of that name, their times are of a type for which Spark has no watermarks,
+            they may be revised, or they may start before the output watermark.
     """
     check_names([*schema.names, column])
     lifetime = schema[plan.lifetime_column].dataType

@@ -185,7 +185,8 @@ def begin_reports(
     """
     if not isinstance(session, SparkSession):
         return None
-    # One accumulator serves all queries of a context, as PySpark never forgets an accumulator.
+    # One accumulator serves all queries of a context, as PySpark never forgets an accumulator. On the driver it hands
+    # the counts that come from workers to `_WARNINGS`.
     context = session.sparkContext
     if context not in _ACCUMULATORS:
         _ACCUMULATORS[context] = context.accumulator(Counts(), CountsParam(_WARNINGS))

@@ -353,6 +353,7 @@ class BatchWriter:
             summary: The blobs of this query without their data.
         """
         schema = query.schemas[output]
+        # A row without a blob is a metric or a watermark.
         count = sum(row.rows for row in summary if row.is_blob and row.stream in STREAMS[output])
         if count:
             # A task costs more than a few rows do, and writes a file of its own: one task reads few rows.

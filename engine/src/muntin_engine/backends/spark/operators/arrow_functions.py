@@ -132,7 +132,8 @@ class StatelessTask:
             task.overflows.report()  # in the log of the worker, as there is no way to the driver
             return
 
-        # The rows that modules skipped, by the label of the module.
+        # The rows that modules skipped, by the label of the module. Each number is a metric: a blob whose stream is the
+        # name of the metric, and whose `rows` are the number.
         label_by_metric = {skipped_metric(label): label for label in task.labels_of_skipping_modules}
         skipped: dict[str, int] = {}
         for blob in blobs_to_report:

@@ -60,7 +60,7 @@ def _is_stopped(error: BaseException) -> bool:
 
     The context of the session is None then. Parts of PySpark use it without looking, and fail with an error of Python.
     """
-    if isinstance(error, AttributeError | AssertionError):
+    if isinstance(error, AttributeError | AssertionError):  # an `assert` of PySpark's has no text
         return _is_raised_in(error, "pyspark") and ("'NoneType'" in str(error) or not str(error))
     return any(words in str(error) for words in _STOPPED)
 

@@ -53,6 +53,7 @@ def _installed_functions() -> list[Function[..., object]]:
     """Return the functions of all installed plugins; warn of a plugin that cannot be loaded."""
     plugins, errors = installed().plugins()
     for error in errors:
+        # `stacklevel` has the warning name the line of the program that registers functions.
         warnings.warn(f"its functions are left out: {error}", RuntimeWarning, stacklevel=5)
     return [function for plugin in plugins for function in plugin.functions.values()]
 
