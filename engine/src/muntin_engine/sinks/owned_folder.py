@@ -139,7 +139,7 @@ class OwnedFolder:
             )
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         """Keep other threads of this process from writing to the folder during a block.
 
         When a query is started again while it runs, another thread may still write a micro-batch of the previous run.

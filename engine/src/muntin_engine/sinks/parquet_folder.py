@@ -103,7 +103,7 @@ class ParquetFolder(InformedSink):
 
     def open(self, query_id: str) -> None:
         """Check that the folder belongs to the query."""
-        with self._folders.alone():
+        with self._folders.locked():
             self._folders.claim(query_id)
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
@@ -114,7 +114,7 @@ class ParquetFolder(InformedSink):
         Raises:
             StateError: The folder was deleted or emptied while the query ran.
         """
-        with self._folders.alone():
+        with self._folders.locked():
             self._folders.check_owned()
             self._folders.undo_record(batch_id)
             self._replace_rows(batch, batch_id, self._pop_row_count())

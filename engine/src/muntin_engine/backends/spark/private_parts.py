@@ -79,7 +79,9 @@ def connect_plan(df: Any) -> bytes:
 
 
 def connect_relation(df: Any) -> Any:
-    """Return the plan of a DataFrame of Spark Connect as a message, which says whether the DataFrame is a stream.
+    """Return the plan of a DataFrame of Spark Connect as a message of Protocol Buffers.
+
+    The message says which tables the DataFrame reads, and which of them as streams.
 
     Without this plan, a query in a declarative pipeline would have to ask Spark, which refuses to answer there.
     """

@@ -100,8 +100,7 @@ class RecordingWriter:
     ) -> None:
         """Write the start of the query and of its inner queries.
 
-        The state that the query begins with is written too, unless a replay of the micro-batches that are recorded
-        already comes to the same state.
+        The state that the query begins with is written too, unless a replay of the recorded micro-batches computes it.
 
         Args:
             query: The query.

@@ -295,7 +295,7 @@ class CheckpointFiles:
             yield from self._snapshot_damage(snapshots[newest_snapshot])
         elif self._files(folder / "SSTs"):  # files that belong to a snapshot: there was one
             yield f"{self._name(folder)}/*.zip is gone: a snapshot, which says what the files in SSTs are of"
-            return
+            return  # it is not known which changelogs came after the snapshot
         for number in range(newest_snapshot + 1, version + 1):
             if number in changelogs:
                 yield from self._changelog_damage(changelogs[number])

@@ -141,7 +141,7 @@ class _Shape(ChangelogColumns):
                 if change is not None:
                     columns.append(change)
             elif name == LIFETIME and self.has_ends:
-                # The start is a value of the row. The end is a column of the sums: terms were added up for each end.
+                # The start is a value of the row. The end is a column of the sums, of which a row has one for each end.
                 start = F.col(ROW).getField(LIFETIME).getField("start")
                 columns.append(F.struct(start.alias("start"), F.col(END).alias("end")).alias(name))
             elif name in self.values:

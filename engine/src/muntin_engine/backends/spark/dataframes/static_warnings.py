@@ -87,6 +87,8 @@ class StaticWarnings:
                     query.warn()
                     del self._queries[number]
                 elif query.has_news and not self._is_waiting:
+                    # An action such as `show` may never need the other buckets. So a warning is given when Spark is
+                    # idle: one timer looks for that.
                     self._is_waiting = True
                     self._later(self._warn_when_idle)
 

@@ -103,7 +103,7 @@ def worker_reports(spark: AnySession, references: Iterable[Reference], needs: Ne
         WorkerEnvironmentError: Spark's workers do not run at all.
     """
     try:
-        with by_value([worker_report]):
+        with by_value([worker_report]):  # its code travels whole, as workers may lack the engine
             names = [(reference.module, reference.name) for reference in sorted(references)]
             # A function for `mapInArrow`, which yields one row with the report of its worker as JSON.
             reporting = worker_report.reporting(names, needs.imports)

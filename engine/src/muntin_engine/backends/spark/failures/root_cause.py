@@ -126,6 +126,7 @@ def root_cause(error: BaseException) -> str:
     # The messages of all errors, the innermost one last. The JVM's stacks are looked at only for the death of a worker.
     full_messages = list(_messages(error))
     messages = [_without_jvm(message) for message in full_messages]
+    # A worker that died on this machine has left a trace, which says what module it ran.
     death = last_death() if any(map(_DEAD.search, full_messages)) else ""
 
     # A sink failed, which Spark calls on the driver: no worker is to blame.
@@ -186,10 +187,10 @@ def _error_of_driver(error: BaseException) -> MuntinError | None:
 
 
 def _death_in(text: str) -> str:
-    """Return Spark's message about a worker that it ended, or that had a fault such as a wrong memory access.
+    """Return Spark's message about a worker that Spark ended, or that had a fault such as a wrong memory access.
 
-    After the message come the lines of the fault's stack that are of the module. The result is empty if the text has no
-    such message. Of a worker that died otherwise, Spark only says that it is gone.
+    After a message about a fault come the lines of its stack that are of the module. The result is empty if the text
+    has no such message. Of a worker that died otherwise, Spark only says that it is gone.
     """
     death = _DEATH.search(text)
     if death is None:

@@ -170,7 +170,7 @@ def _recorded(
     task = task_of(query, place)
 
     def read_cells() -> pa.Table:
-        """Read the query's state; called only if no replay of what is recorded already comes to this state."""
+        """Read the query's state; called only if a replay of the recorded micro-batches would not compute it."""
         with checkpoint.state.cells(operator) as operator_cells:
             return operator_cells.where(F.col("bucket").isin(*task.buckets)).toArrow()
 

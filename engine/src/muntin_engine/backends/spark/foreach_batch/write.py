@@ -127,6 +127,7 @@ def write(request: WriteRequest) -> StreamingQuery:
 
     shown_queries = tuple(queries.values())
     if request.on_end == "leave":
+        # A `WrittenQuery` is made from the object in the JVM, which a program on Spark Connect does not have.
         return streaming if is_remote else WrittenQuery(streaming, checkpoint, shown_queries)
 
     # A stream is closed after a whole micro-batch. If `stop` cut the last micro-batch short, Spark's old trigger `once`
@@ -295,7 +296,7 @@ def _with_sinks(writer: DataStreamWriter, batch_writer: BatchWriter) -> DataStre
         QueryError: A sink cannot be pickled.
     """
     try:
-        with by_value(local_modules()):
+        with by_value(local_modules()):  # code of no installed package, such as a class of sinks, travels whole
             return writer.foreachBatch(batch_writer)
     except PySparkPicklingError as error:
         reason = error.__cause__ or error.__context__ or error

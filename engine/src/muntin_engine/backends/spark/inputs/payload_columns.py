@@ -91,9 +91,10 @@ def _changed(
     if keeps_others:
         return df.withColumns(computed)
 
-    names_to_keep = {name.casefold() for name in (*kept_names, *event_columns)}
+    # Spark ignores the case of names.
+    folded_names = {name.casefold() for name in (*kept_names, *event_columns)}
     input_names = {name.casefold() for name in df.columns}
-    unchanged: list[Column] = [F.col(f"`{name}`") for name in df.columns if name.casefold() in names_to_keep]
+    unchanged: list[Column] = [F.col(f"`{name}`") for name in df.columns if name.casefold() in folded_names]
     # Names that are no columns of the input are those of fields of structs, such as `ride.km`.
     unchanged += [F.col(name) for name in kept_names if name.casefold() not in input_names]
     return df.select(*unchanged, *(column.alias(name) for name, column in computed.items()))

@@ -118,6 +118,7 @@ def _readings(start: InputColumn, clock: DataFrame, scale: AxisScale) -> tuple[D
     if start.axis is Axis.TIME:
         reading = F.col(clock.columns[0])
     else:
-        # Times that are integers count units since the epoch, and readings are microseconds since then.
+        # Times that are integers count units since the epoch: microseconds, unless the query writer has named a unit.
+        # Readings are cast from microseconds to that unit.
         reading = F.expr(f"unix_micros(`{clock.columns[0]}`) * {UNITS['us']} div {UNITS[scale.unit or 'us']}")
     return clock, {"change": F.lit("clock"), "start": reading}

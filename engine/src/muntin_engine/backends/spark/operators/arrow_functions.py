@@ -55,7 +55,7 @@ class Distributor:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield blobs of rows, then the progress of the task."""
         task = open_task(self._task)
-        settle()
+        settle()  # the garbage collector skips what is imported by now
         with module_error_first(), overseen(task.worker, task.plan.axis):
             yield from distribute(task, batches, _recorded_rows(self._recording))
 
@@ -83,7 +83,7 @@ class SharedDistributor:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the blobs of all queries, then the progress of each."""
         tasks = list(map(open_task, self._tasks))
-        settle()
+        settle()  # the garbage collector skips what is imported by now
         recorded_rows = [_recorded_rows(recording) for recording in self._recordings]
         with module_error_first():  # each task is overseen in `distribute_to_all`
             yield from distribute_to_all(tasks, self._columns_by_query, batches, recorded_rows)
@@ -111,7 +111,7 @@ class StatelessTask:
         task = open_task(self._task)
         schema = arrow_schema_of(OUTPUT)
         blobs_to_report: list[OutputBlob] = []
-        settle()
+        settle()  # the garbage collector skips what is imported by now
 
         # Blobs are yielded at once. Those that the report at the end needs are kept as well: all but the blobs of
         # results, which are many.

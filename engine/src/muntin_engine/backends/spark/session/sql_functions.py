@@ -45,7 +45,7 @@ def register(spark: AnySession, names: Sequence[str | Function[..., object]]) ->
     for function in functions:
         with by_value(local_modules()):
             spark.udf.register(function.sql_name, _udf(function))
-        remember_function(spark, function)
+        remember_function(spark, function)  # `called_functions` looks for it in the expressions of queries
     return [function.sql_name for function in functions]
 
 
