@@ -281,7 +281,10 @@ class LocalBatchFolders(BatchFolders):
                 return
 
     def drop(self, batch_id: int) -> None:
-        """Rename the folder and delete it. The rename hides all its files from readers at once."""
+        """Rename the folder and delete it; nothing if the micro-batch has no folder.
+
+        The rename hides all files of the folder from readers at once.
+        """
         replaced = self.new_path(_REPLACED)
         try:
             self._folder(batch_id).rename(replaced)

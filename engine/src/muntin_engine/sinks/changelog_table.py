@@ -93,7 +93,7 @@ class ChangelogTable(InformedSink):
             )
 
     def check(self, columns: Sequence[str]) -> None:
-        """Refuse results that are never retracted, keys that are not among their columns, and a folder in use.
+        """Refuse results that are never retracted, keys that are not among their columns, and a folder of other files.
 
         Raises:
             QueryError: The output lacks a column, or the folder has files that no query wrote.

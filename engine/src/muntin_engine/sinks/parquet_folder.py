@@ -123,6 +123,8 @@ class ParquetFolder(InformedSink):
     def _replace_rows(self, batch: DataFrame, batch_id: int, row_count: int | None) -> None:
         """Put the rows of a micro-batch in the place of those of an earlier attempt.
 
+        A micro-batch without rows has no folder, except for the very first one.
+
         Args:
             batch: The rows.
             batch_id: The number of the micro-batch.

@@ -442,7 +442,7 @@ class Checkpoint:
             raise damage
 
     def _check_logs(self) -> None:
-        """Raise if a file of Spark's logs is gone without which Spark starts all the same, and goes wrong later.
+        """Raise if a file of Spark's logs is gone, and Spark would start without it and go wrong later.
 
         Raises:
             StateError: A file is gone, so that Spark would read its input twice, or could not commit.

@@ -73,7 +73,7 @@ class CheckpointFiles:
     """The files of one checkpoint; descriptions name them by their paths in its folder."""
 
     def __init__(self, folder: Path, decompress: Decompress) -> None:
-        """Read the files of a checkpoint.
+        """Take the folder of a checkpoint; `damages` reads its files.
 
         Args:
             folder: The folder of the checkpoint, on this machine.
@@ -84,6 +84,8 @@ class CheckpointFiles:
 
     def damages(self) -> list[str]:
         """Return a description of each damaged file, which begins with the name of the file.
+
+        None are returned if a query commits a micro-batch during the checks, as they may then mistake its files.
 
         Raises:
             OSError: A file cannot be read.

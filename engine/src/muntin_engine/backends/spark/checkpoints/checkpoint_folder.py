@@ -111,7 +111,7 @@ class CheckpointFolder:
 
 
 def numbers_in(files: list[str]) -> list[int]:
-    """Return the numbers of micro-batches that name files, as in `commits/7`, or the folder of a file."""
+    """Return the numbers of micro-batches that name files, as in `commits/7`, or folders of files, as in `7/part-0`."""
     numbers: list[int] = []
     for file in files:
         match = _NUMBERED_FILE.search(file)

@@ -226,6 +226,7 @@ def _reader(
         cells = MemoryCells()
         for name, data in zip(table.column("name").to_pylist(), table.column("data").to_pylist(), strict=True):
             cells.put(name, data)
+        # The evaluator that wrote the state makes rows of it.
         reader = BucketReader(cells, f"bucket {bucket} of operator {operator}")
         rows = list(KEEPS_STATE[query.evaluator].state_rows(reader))
 

@@ -129,6 +129,7 @@ class StoredState:
         with self._readable_path() as path:
             with self._errors_as_damage():
                 cells = self._cells(path, self._operators(path)[operator_number])
+            # The block does more than read the cells, so its errors are not taken for damage.
             yield cells.select("key.bucket", "user_map_key.name", "user_map_value.data")
 
     @contextmanager
@@ -243,7 +244,8 @@ class StoredState:
             operators = self._operators(path)
             origins = [self._origins(path, operator) for operator in operators]
         if len(buckets) != len(operators):
-            # Some operators are of other queries, whose buckets are not known: those in the state are checked alone.
+            # Some operators are of other queries, whose buckets are not known. Then only buckets that have state are
+            # checked, and a missing one is not noticed.
             buckets = [[] for _ in operators]
 
         misplaced: list[str] = []

@@ -28,7 +28,7 @@ from muntin_engine.backends.planning.changelog_columns import (
 
 
 def with_key_names(schema: spark_types.StructType, keys: Sequence[str]) -> spark_types.StructType:
-    """Return the schema of results with the names of the key columns in it, if they are a changelog.
+    """Return the schema of results with the names of the key columns in it, if the results are a changelog.
 
     The names are metadata of the column `event_id`, which DataFrames and Parquet files keep.
     """
@@ -245,7 +245,9 @@ def _sums(shape: _Shape, changelog: DataFrame, *, table: DataFrame | None) -> Da
 
 
 def _terms(shape: _Shape, signed_ends: Column) -> list[Column]:
-    """Return the columns of the terms of a row: its id and its values, with one row for each element of an array.
+    """Return the columns of the terms of a row: its id, its values, and the sign and the end of a term.
+
+    A row of changes becomes one row for each of its terms.
 
     Args:
         shape: The columns of the changelog.

@@ -73,7 +73,7 @@ def show(query: PlannedQuery, rows: int, *, truncate: bool | int) -> None:
     Args:
         query: The query.
         rows: The number of results.
-        truncate: As in `DataFrame.show` of Spark.
+        truncate: True to cut values after 20 characters, or the number of characters; False to cut none.
     """
     keys = [f"`{key.name}`" for key in query.plan.keys]
     with module_first():

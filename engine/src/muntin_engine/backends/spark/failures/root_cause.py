@@ -163,7 +163,7 @@ def _failure_explanation(full_messages: list[str], messages: list[str]) -> str:
     if death:
         explanation = death  # and no traceback: in messages about a death, any traceback is one of the driver
     elif python_failures:
-        explanation = _of_worker(python_failures[-1])
+        explanation = _part_of_worker(python_failures[-1])
     else:
         explanation = _innermost_words(messages)
     # Only the innermost cause names the file of the state that could not be loaded.
@@ -304,7 +304,7 @@ def _without_jvm(message: str) -> str:
     return _JVM_STACK.sub("", message).strip()
 
 
-def _of_worker(message: str) -> str:
+def _part_of_worker(message: str) -> str:
     """Return the part of a message that a worker wrote: an error of Muntin's, or else a traceback.
 
     A traceback of the driver around that part is left out, and so are frames of PySpark and Py4J.

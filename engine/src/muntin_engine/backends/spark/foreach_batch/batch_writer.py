@@ -204,7 +204,7 @@ class BatchWriter:
         recordings: Sequence[RecordingWriter | None] = (),
         destinations: Collection[str] | None = None,
     ) -> None:
-        """Write to the sinks of queries.
+        """Create the writer to the sinks of queries.
 
         Args:
             queries: The sinks of each query, in the order of the pass.
@@ -286,7 +286,7 @@ class BatchWriter:
         # checkpoint belongs to no query yet.
         if self._note is not None and any(summaries):
             self._note.write(blobs.sparkSession, batch_id)
-            self._note = None
+            self._note = None  # it is written once in a run
 
         input_id = self._input_id or input_id_of(self._checkpoint, batch_id)
         for place, summary in enumerate(summaries):

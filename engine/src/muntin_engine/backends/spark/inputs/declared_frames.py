@@ -82,6 +82,8 @@ def declared(df: DataFrame, schema: pa.Schema) -> DataFrame:
 def with_known_columns(df: DataFrame, schema: spark_types.StructType, *, is_stream: bool) -> DataFrame:
     """Set the columns of a DataFrame of Spark Connect, so that neither PySpark nor a query asks Spark for them.
 
+    From now on `is_known` is true of the DataFrame, and it has an empty twin, over which expressions are planned.
+
     Args:
         df: The DataFrame.
         schema: The columns that it has.
@@ -210,9 +212,7 @@ def checked_expression(column: Column, planned: InputColumn) -> Column:
 
 
 def _of_type(column: Column, name: str, data_type: pa.DataType) -> Column:
-    """Return a column that fails on the first row if it is not of a type.
-
-    Spark evaluates the condition once, when it plans the query, so that it costs nothing if it holds.
+    """Return a column with a check: if the column is not of a type, the query fails on its first row.
 
     Args:
         column: The column.
@@ -226,6 +226,7 @@ def _of_type(column: Column, name: str, data_type: pa.DataType) -> Column:
         actual,
         F.lit("; declare it as it is, or cast it before events()"),
     )
+    # Spark evaluates the condition once, when it plans the query, so that it costs nothing for a column of the type.
     return F.when(actual == expected, column).otherwise(F.raise_error(message))
 
 

@@ -74,7 +74,7 @@ class SharedDistributor:
         Args:
             tasks: The packed task of each query.
             columns_by_query: The columns of each query among those of the shared rows.
-            recordings: The recording of the rows of each query, see `Distributor`.
+            recordings: The recording of the rows of each query, or None for no recording, as `Distributor` takes it.
         """
         self._tasks = tuple(tasks)
         self._columns_by_query = tuple(columns_by_query)
@@ -100,7 +100,8 @@ class StatelessTask:
         Args:
             task: The packed task.
             reporter: The reporter of counts for a static input; None for a stream, and on Spark Connect.
-            recording: The recording of the rows, see `Distributor`.
+            recording: The recording of the rows; or the id of an inner query, by which its tasks find their recording;
+                None for no recording.
         """
         self._task = task
         self._reporter = reporter
@@ -243,6 +244,7 @@ def closing_bucket(tasks: Mapping[int, bytes]) -> Callable[[tuple[Any, ...], pa.
         bucket = key[0].as_py()
         opened_task = open_task(tasks[bucket])
         with module_error_first():
+            # The task is that of a static input, which closes the stream after its rows. There are none.
             no_arrivals = collect((), len(opened_task.inputs))
             blobs = list(run_bucket(opened_task, bucket, cells, no_arrivals))
         return _table_of(bucket, opened_task.place, blobs)

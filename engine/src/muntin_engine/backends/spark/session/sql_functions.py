@@ -65,7 +65,7 @@ def _udf(function: Function[..., object]) -> Any:
     implementation = function.implementation
     label = f"{function.name} {function.version}"
 
-    # Without annotations, from which Spark would derive the kind of the UDF.
+    # `call` has no annotations: Spark would derive the kind of the UDF from them.
     def call(*columns):  # type: ignore[no-untyped-def]
         with module_error_first():
             return call_function(label, implementation, columns)
