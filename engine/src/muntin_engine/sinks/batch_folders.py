@@ -186,7 +186,7 @@ class BatchFolders(OwnedFolder, ABC):
             batch_id - 1,
             watermark=watermark,
             previous_watermark=None,
-            writes=last_record.writes + 1,
+            writes=last_record.writes + 1,  # by which a reader notices that files were replaced
             newest_folder=newest_folder,
             size=size,
         )
@@ -215,7 +215,7 @@ class BatchFolders(OwnedFolder, ABC):
             batch_id,
             watermark=latest_watermark(last_record.watermark, watermark),
             previous_watermark=last_record.watermark,
-            writes=last_record.writes + 1,
+            writes=last_record.writes + 1,  # by which a reader notices that files were replaced
             input_id=input_id,
             newest_folder=newest_folder,
             size=size,

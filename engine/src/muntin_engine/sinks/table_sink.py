@@ -143,6 +143,7 @@ class TableSink(InformedSink):
         mark = previous_mark.followed_by(batch_id, input_id=self._input_id, watermark=self._watermark)
         if CHANGE in batch.columns and EVENT_ID in batch.columns:
             names = (*self._keys, EVENT_ID)
+            # The number of rows stays known: a subclass may call `write` a second time, as after a lost connection.
             changes = net_batches(batch, names, self._row_count)
             self.merge(changes, names, self._query_id, mark)
         else:

@@ -290,7 +290,7 @@ class Checkpoint:
         for name, sink in sinks.items():
             is_new = sink.destination not in self.destinations
             if not is_new:
-                self._check_folder(name, sink)
+                self._check_folder(name, sink)  # the folder of a sink that was never written to may be empty
             # Before the first commit, a sink with rows is one of another query: `open` refuses it with a better error.
             if self._last_commit >= 0:
                 self._check_not_ahead(name, sink, next_input)

@@ -130,7 +130,7 @@ class _Shape(ChangelogColumns):
         return [_column(name) for name in self.identifying]
 
     def columns(self, change: Column | None = None) -> list[Column]:
-        """Return the columns of the table, computed from the sums of the changelog's terms.
+        """Return the columns of the table that a changelog adds up to, or of its net changes, over the rows of `_sums`.
 
         Args:
             change: The column `change` of a table of net changes; None to leave that column out.

@@ -44,8 +44,9 @@ def with_watermark(query: PlannedQuery, column: str, blobs: DataFrame, schema: s
         schema: The schema of the results.
 
     Raises:
-        QueryError: Some results may start before the output watermark, the results have no output watermark, their
-            times are of a type for which Spark has no watermarks, or there is a column of that name already.
+        QueryError: Some results may start before the output watermark or may be revised, the results have no output
+            watermark, their times are of a type for which Spark has no watermarks, or there is a column of that name
+            already.
 
     Cost:
         One more shuffle, of blobs, unless the windows are such that all buckets have the same output watermark.

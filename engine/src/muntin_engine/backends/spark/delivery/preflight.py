@@ -37,7 +37,7 @@ _CHECKED: Final[dict[str, set[str]]] = {}
 def check_workers(spark: AnySession, tasks: Iterable[bytes], *, is_streaming: bool) -> None:
     """Check that the workers of a session can open tasks, unless the session turns the check off.
 
-    A package is checked once in a session: workers that have it in the driver's version have all of it.
+    A package is checked once in a session: workers that have it in the driver's version have all of its modules.
 
     Args:
         spark: The session.
@@ -45,7 +45,7 @@ def check_workers(spark: AnySession, tasks: Iterable[bytes], *, is_streaming: bo
         is_streaming: True if Spark will start a Python process on the driver, too.
 
     Raises:
-        WorkerEnvironmentError: The workers cannot; the message says what is missing, where, and what to do.
+        WorkerEnvironmentError: The workers cannot open them; the message says what is missing, where, and what to do.
     """
     if is_in_pipeline() or read_setting(spark, SETTING, "true").lower() == "false":
         return  # while a pipeline is defined, Spark runs nothing

@@ -112,7 +112,7 @@ def root_cause(error: BaseException) -> str:
     raised the error on the driver, or Spark had no part in it, its message is returned as it is.
 
     The module that ran last is named as well if a worker on this machine died, or if code of Muntin, Spark or a library
-    failed in a worker: the module may have replaced a function of that library.
+    failed in a worker: the module may have replaced a function of that code.
 
     Args:
         error: The error that `awaitTermination` or an action on a DataFrame raised, or `StreamingQuery.exception`

@@ -228,6 +228,7 @@ def _start(
         usual_name: The usual name, for `free_name`.
 
     Raises:
+        QueryError: A sink cannot travel to a server of Spark Connect.
         StateError: Spark cannot start the query, and files of the checkpoint are damaged.
         PySparkException, Py4JError: Spark cannot start the query for another reason.
     """

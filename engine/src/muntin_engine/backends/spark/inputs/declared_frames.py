@@ -67,7 +67,7 @@ def declared(df: DataFrame, schema: pa.Schema) -> DataFrame:
         actual_columns = check_declared(declared_columns, [input_column(part) for part in df.schema])
         return df.select(*(F.col(_quoted(column.name)) for column in actual_columns))
 
-    # Queries of one pass have to read the same DataFrame: it is made once for a schema.
+    # Queries of one pass have to read the same DataFrame. So the one with the declared columns is made once.
     frames = _DECLARED.setdefault(df, {})
     if schema not in frames:
         columns: list[Column] = []
@@ -155,7 +155,7 @@ def known_schema_with_payload(
     They are computed over its empty twin in this process. The arguments are those of `with_payload`.
 
     Raises:
-        QueryError: A column cannot be computed, or there is none of a name.
+        QueryError: A column cannot be computed, or the DataFrame has no column of one of the names.
     """
     twin = _local_inputs().with_payload(
         _EMPTY_TWINS[df], change, event_columns, call, names, columns, keeps_others=keeps_others

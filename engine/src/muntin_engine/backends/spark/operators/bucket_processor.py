@@ -129,8 +129,8 @@ class BucketProcessor(StatefulProcessor):
         task = open_task(self._tasks[bucket])
         origin = _origin_of(bucket)
 
-        # A bucket that has had state in this process has all its cells. Then Spark need not be asked before each read
-        # whether there is a cell.
+        # A bucket that has had state in this process lacks no cell. So Spark need not be asked before each read whether
+        # there is a cell.
         bucket_of_query = (origin.query if origin else "", bucket)
         self._cells.may_be_new = bucket_of_query not in _WITH_STATE
 
