@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from functools import cache
@@ -141,7 +142,7 @@ def _opened(address: str) -> tuple[Any, str]:
     try:
         if urlsplit(address).scheme in _OF_ARROW:
             # Arrow does not know the scheme by which Spark's connector for S3 goes.
-            return cast("tuple[Any, str]", FileSystem.from_uri(address.replace("s3a:", "s3:", 1)))
+            return cast("tuple[Any, str]", FileSystem.from_uri(re.sub("^s3a:", "s3:", address)))
         file_system, path = import_module("fsspec.core").url_to_fs(address)
         return PyFileSystem(FSSpecHandler(file_system)), path
     except (ArrowException, ImportError, ValueError, OSError) as error:
