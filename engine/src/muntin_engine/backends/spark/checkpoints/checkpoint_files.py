@@ -85,7 +85,7 @@ class CheckpointFiles:
     def damages(self) -> list[str]:
         """Return a description of each damaged file, which begins with the name of the file.
 
-        None are returned if a query commits a micro-batch during the checks, as they may then mistake its files.
+        The list is empty if a query commits a micro-batch during the checks: then files come and go.
 
         Raises:
             OSError: A file cannot be read.
@@ -95,7 +95,7 @@ class CheckpointFiles:
         for damage in self._damages():
             file = damage.partition(" ")[0]
             damage_by_file.setdefault(file, damage)  # a file may be found by several checks: the first is the clearest
-        # If a query commits meanwhile, files come and go, and a missing file need not be a damage.
+        # A file that was missing for a moment need not be a damage.
         if self._numbered("commits") != commits:
             return []
         return list(damage_by_file.values())

@@ -185,6 +185,9 @@ def check_checkpoint(queries: Mapping[str, PlannedQuery], checkpoint: str | Path
 
     Returns:
         Descriptions of the differences from the queries that the checkpoint began with.
+
+    Raises:
+        StateMismatchError, StateError: The queries cannot go on with the checkpoint, or it is damaged or closed.
     """
     first_query = next(iter(queries.values()))
     stored_checkpoint = Checkpoint(first_query.source.df.sparkSession, checkpoint)

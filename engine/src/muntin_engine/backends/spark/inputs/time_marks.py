@@ -61,8 +61,8 @@ def fitted(schema: spark_types.StructType, df: DataFrame, mark_columns: Mapping[
 
     Args:
         schema: The schema.
-        df: The stream.
-        mark_columns: The columns that its rows have, by name; all others are null.
+        df: The stream of the heartbeat or the clock.
+        mark_columns: The columns of the rows of this stream, by name. All other columns of the schema are null.
     """
     columns: list[Column] = []
     for part in schema:
