@@ -215,12 +215,18 @@ class StoredState:
         Args:
             buckets: The buckets of the queries.
 
+        Returns:
+            The progress; none if the state has another number of operators, as a query without state has no operator.
+
         Raises:
             StateError: The state is damaged, or cannot be read.
         """
         progress_by_query: list[Progress] = []
         with self._readable_path() as path, self._errors_as_damage():
-            for operator, operator_buckets in zip(self._operators(path), buckets, strict=True):
+            operators = self._operators(path)
+            if len(operators) != len(buckets):
+                return []
+            for operator, operator_buckets in zip(operators, buckets, strict=True):
                 for query_buckets in operator_buckets:
                     queries = self._queries(path, operator, query_buckets)
                     progress_by_query.append(furthest_progress(query.progress for query in queries))
