@@ -186,7 +186,7 @@ class BatchFolders(OwnedFolder, ABC):
             batch_id - 1,
             watermark=watermark,
             previous_watermark=None,
-            writes=last_record.writes + 1,
+            writes=last_record.writes + 1,  # by which a reader notices that files were replaced
             newest_folder=newest_folder,
             size=size,
         )
@@ -215,7 +215,7 @@ class BatchFolders(OwnedFolder, ABC):
             batch_id,
             watermark=latest_watermark(last_record.watermark, watermark),
             previous_watermark=last_record.watermark,
-            writes=last_record.writes + 1,
+            writes=last_record.writes + 1,  # by which a reader notices that files were replaced
             input_id=input_id,
             newest_folder=newest_folder,
             size=size,
@@ -281,7 +281,10 @@ class LocalBatchFolders(BatchFolders):
                 return
 
     def drop(self, batch_id: int) -> None:
-        """Rename the folder and delete it. The rename hides all its files from readers at once."""
+        """Rename the folder and delete it; nothing if the micro-batch has no folder.
+
+        The rename hides all files of the folder from readers at once.
+        """
         replaced = self.new_path(_REPLACED)
         try:
             self._folder(batch_id).rename(replaced)

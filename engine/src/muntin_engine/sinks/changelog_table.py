@@ -93,7 +93,7 @@ class ChangelogTable(InformedSink):
             )
 
     def check(self, columns: Sequence[str]) -> None:
-        """Refuse results that are never retracted, keys that are not among their columns, and a folder in use.
+        """Refuse results that are never retracted, keys that are not among their columns, and a folder of other files.
 
         Raises:
             QueryError: The output lacks a column, or the folder has files that no query wrote.
@@ -110,7 +110,7 @@ class ChangelogTable(InformedSink):
 
     def open(self, query_id: str) -> None:
         """Check that the folder belongs to the query."""
-        with self._versions.alone():
+        with self._versions.locked():
             self._versions.claim(query_id)
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
@@ -120,7 +120,7 @@ class ChangelogTable(InformedSink):
             StateError: The folder was deleted or emptied while the query ran, or its pointer is damaged.
         """
         row_count = self._pop_row_count()
-        with self._versions.alone():
+        with self._versions.locked():
             self._versions.check_owned()
             if not self._versions.last_written.includes(batch_id):
                 self._publish(batch, batch_id, row_count)

@@ -260,7 +260,7 @@ class _Rewriter:
     def _with_new_paths(self, line: str) -> str:
         """Return a line of the metadata of an operator with the paths that its schemas have in the copy."""
         if not line.startswith("{"):
-            return line
+            return line  # the version of the format
         metadata = json.loads(line)
         for store in metadata["stateStoreInfo"]:
             paths = store.get("stateSchemaFilePaths", [])

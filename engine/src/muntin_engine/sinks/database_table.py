@@ -240,6 +240,7 @@ class DatabaseTable(TableSink):
         self._database.append(cursor, self._quoted_table, quoted_names, rows)
         if rows:
             last_row = dict(zip(columns.written, rows[-1], strict=True))
+            # A later start looks for this row by `=`, so it is kept without its floats and JSON.
             self._set_last_row(cursor, row={name: last_row[name] for name in columns.exact})
 
     def _set_last_row(self, cursor: Any, row: Mapping[str, Any]) -> None:

@@ -64,7 +64,7 @@ class Database(ABC):
         return name
 
     def parameter(self, number: int, of_type: str) -> str:
-        """Return a parameter of a statement that casts text to the type of the column that it is compared with.
+        """Return a parameter of a statement for a text, with a cast to the type of the column it is compared with.
 
         Args:
             number: The number of the parameter, from 1.

@@ -121,7 +121,7 @@ class DeltaLakeTable(TableSink):
             mode="append",
             schema_mode="merge",
             storage_options=self._options,
-            commit_properties=_commit(query_id, mark),
+            commit_properties=_commit_properties(query_id, mark),
         )
 
     def merge(self, rows: pa.RecordBatchReader, names: Sequence[str], query_id: str, mark: Mark) -> None:
@@ -143,7 +143,7 @@ class DeltaLakeTable(TableSink):
             source_alias="s",
             target_alias="t",
             merge_schema=True,
-            commit_properties=_commit(query_id, mark),
+            commit_properties=_commit_properties(query_id, mark),
         )
         merger = merger.when_matched_delete(f"s.{CHANGE} = 'delete'")
         merger = merger.when_matched_update(new_values)
@@ -217,7 +217,7 @@ def _takes_all_rows(commit: Mapping[str, Any]) -> bool:
     return is_overwrite or operation in ("DELETE", "TRUNCATE") or "REPLACE TABLE" in operation
 
 
-def _commit(query_id: str, mark: Mark) -> Any:
+def _commit_properties(query_id: str, mark: Mark) -> Any:
     """Return the properties by which a commit stores a mark.
 
     The mark is metadata of the commit. Its micro-batch is also the number of an application transaction. The table

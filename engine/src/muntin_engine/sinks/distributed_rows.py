@@ -39,7 +39,8 @@ class Changelogs(ABC):
         """Return the rows of results that no later micro-batch changes; see `muntin_engine.final_rows`.
 
         Raises:
-            QueryError: As for `fold`; or the rows have no lifetime.
+            QueryError: A column is missing, the keys are not known, the results are a stream, or the rows have no
+                lifetime.
         """
 
     @abstractmethod

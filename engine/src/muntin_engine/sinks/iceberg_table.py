@@ -178,7 +178,7 @@ class IcebergTable(TableSink):
         if isinstance(self._catalog, str):
             return _load(self._catalog)
         if isinstance(self._catalog, Mapping):
-            return _load("muntin", *self._catalog.items())
+            return _load("muntin", *self._catalog.items())  # pairs, as the arguments of a cached function are hashed
         self._catalog.mkdir(parents=True, exist_ok=True)
         uri = f"sqlite:///{self._catalog / _CATALOG}"
         return _load("muntin", ("type", "sql"), ("uri", uri), ("warehouse", self._catalog.as_uri()))

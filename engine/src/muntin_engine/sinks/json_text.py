@@ -24,8 +24,8 @@ def json_of(value: Any) -> str:
 
     Returns:
         Decimals are numbers with all their digits, bytes are Base64, and numbers that are not finite are text. Floats
-        have the fewest digits that tell them from others. Java before version 19 writes more of them for a few, such as
-        9.999999999999999E22 for 1.0E23.
+        have the fewest digits that tell them from other floats. Java before version 19 writes more digits for a few
+        floats, such as 9.999999999999999E22 for 1.0E23.
 
     Example:
         >>> from decimal import Decimal

@@ -72,7 +72,7 @@ class KafkaTopic(Sink):
                 are refused, as this sink sets them.
 
         Raises:
-            QueryError: The address names no topic, or an option would let rows be lost.
+            QueryError: The address names no topic, or names a user; or an option would let rows be lost.
         """
         url = urlsplit(address)
         topic = _TOPIC.fullmatch(url.path)

@@ -49,7 +49,7 @@ def net_changes_on_driver(changes: pa.Table, names: Sequence[str]) -> pa.Table:
     columns = zip(row_ids, changes["change"].to_pylist(), ends, new_ends, strict=True)
     for number, (row_id, change, end, new_end) in enumerate(columns):
         if change not in _KINDS:
-            continue
+            continue  # a row that changes nothing; the sums of Spark leave it out too
         first_change_of_row.setdefault(row_id, number)
         sums = sums_by_row.setdefault(row_id, Counter())
         sums[end] += 1 if change == "insert" else -1  # -1 for a revision too, of which `end` is the old end
@@ -109,5 +109,16 @@ def _hashable_values(column: pa.ChunkedArray) -> list[Any]:
         # The text of NaN is equal to itself, as NaN is not; adding 0.0 turns -0.0 into 0.0.
         return [None if value is None else json_of(value + 0.0) for value in values]
     if pa.types.is_nested(column.type):
-        return [json_of(value) for value in values]
+        return [json_of(_with_one_zero(value)) for value in values]
     return values
+
+
+def _with_one_zero(value: Any) -> Any:
+    """Return a value in which each float -0.0 is 0.0, also within lists and records."""
+    if isinstance(value, float):
+        return value + 0.0
+    if isinstance(value, dict):
+        return {name: _with_one_zero(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_with_one_zero(part) for part in value]
+    return value

@@ -96,7 +96,7 @@ class OwnedFolder:
         self.path = self._absolute(argument)
 
     def _absolute(self, path: str | PathLike[str]) -> Path:
-        """Return an absolute path.
+        """Return an absolute path; a subclass for other file systems returns a path of such a system.
 
         Raises:
             QueryError: The path is not one of this machine.
@@ -139,7 +139,7 @@ class OwnedFolder:
             )
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         """Keep other threads of this process from writing to the folder during a block.
 
         When a query is started again while it runs, another thread may still write a micro-batch of the previous run.

@@ -87,7 +87,9 @@ class ParquetFolder(InformedSink):
         return self._folders.last_written
 
     def check(self, columns: Sequence[str]) -> None:
-        """Refuse a column with the name of the one that readers get from the folders, and a folder with other files.
+        """Refuse an output that has a column `batch`, and a folder with files that no query wrote.
+
+        Readers get a column of that name from the names of the folders, `batch=7` and so on.
 
         Raises:
             QueryError: The output has such a column, or the folder has files that no query wrote.
@@ -101,7 +103,7 @@ class ParquetFolder(InformedSink):
 
     def open(self, query_id: str) -> None:
         """Check that the folder belongs to the query."""
-        with self._folders.alone():
+        with self._folders.locked():
             self._folders.claim(query_id)
 
     def write(self, batch: DataFrame, batch_id: int) -> None:
@@ -112,7 +114,7 @@ class ParquetFolder(InformedSink):
         Raises:
             StateError: The folder was deleted or emptied while the query ran.
         """
-        with self._folders.alone():
+        with self._folders.locked():
             self._folders.check_owned()
             self._folders.undo_record(batch_id)
             self._replace_rows(batch, batch_id, self._pop_row_count())
@@ -120,6 +122,8 @@ class ParquetFolder(InformedSink):
 
     def _replace_rows(self, batch: DataFrame, batch_id: int, row_count: int | None) -> None:
         """Put the rows of a micro-batch in the place of those of an earlier attempt.
+
+        A micro-batch without rows has no folder, except for the very first one.
 
         Args:
             batch: The rows.

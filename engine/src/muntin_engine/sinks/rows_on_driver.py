@@ -50,7 +50,7 @@ def net_batches(batch: DataFrame, names: Sequence[str], row_count: int | None = 
     Cost: up to `MANY` changes are added up on the driver, and more by Spark.
     """
     if not _are_few(row_count):
-        net_changes = changelogs_of(batch).net_changes(batch, names[:-1])
+        net_changes = changelogs_of(batch).net_changes(batch, names[:-1])  # the keys, without `event_id`
         return record_batches(net_changes, row_count)
     return _reader(net_changes_on_driver(batch.toArrow(), names))
 

@@ -79,7 +79,7 @@ class Sink(ABC):
         return None
 
     def keyed_by(self, keys: Sequence[str]) -> None:
-        """Take the names of the output's key columns.
+        """Take the names of the output's key columns; by default, ignore them.
 
         Args:
             keys: For results, the columns by which the query groups; empty for every other output.
@@ -90,7 +90,7 @@ class Sink(ABC):
         return
 
     def check(self, columns: Sequence[str]) -> None:
-        """Refuse an output that the sink cannot take.
+        """Refuse an output that the sink cannot take; by default, refuse none.
 
         Args:
             columns: The names of its columns.
@@ -101,7 +101,7 @@ class Sink(ABC):
         return
 
     def open(self, query_id: str) -> None:
-        """Prepare for a run.
+        """Prepare for a run; by default, do nothing.
 
         Args:
             query_id: The id of the query, which is the same in all runs with one checkpoint. Two queries with

@@ -47,7 +47,8 @@ class StoredFolder:
         if self.is_elsewhere:
             address_without_options = text.partition("?")[0]
             self.spelled = str(StoredPath(text))
-            self.for_spark = _KEYS.sub("//", address_without_options).rstrip("/")  # Spark has keys in its settings
+            # Keys in the address are left out too: Spark has them in its settings.
+            self.for_spark = _KEYS.sub("//", address_without_options).rstrip("/")
         else:
             self.spelled = str(local_path(text))
             self.for_spark = f"file:{self.spelled}"
@@ -69,6 +70,7 @@ class StoredFolder:
         files: dict[str, ListedFile] = {}
         for info in self._fs.get_file_info(selector):
             if info.is_file:
+                # On some file systems the paths of files begin with a slash, and on others they do not.
                 name = info.path.lstrip("/").removeprefix(prefix)
                 files[name] = ListedFile(info.size, info.mtime)
         return files

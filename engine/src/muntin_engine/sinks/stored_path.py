@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from functools import cache
@@ -72,7 +73,10 @@ class StoredPath:
                 yield StoredPath(self._address, info.path)
 
     def mkdir(self, *, parents: bool, exist_ok: bool) -> None:
-        """Make the folder and those that it lies in, unless it exists; both arguments have to be True."""
+        """Make the folder and those that it lies in, unless it exists.
+
+        The arguments are those of `Path.mkdir`. Both have to be True, as this method does nothing else.
+        """
         assert parents
         assert exist_ok
         if not self.exists():
@@ -135,16 +139,19 @@ def _opened(address: str) -> tuple[Any, str]:
     from pyarrow import ArrowException
     from pyarrow.fs import FileSystem, FSSpecHandler, PyFileSystem
 
+    # Arrow does not know the scheme by which Spark's connector for S3 goes.
+    address_for_arrow = re.sub("^s3a:", "s3:", address)
     try:
         if urlsplit(address).scheme in _OF_ARROW:
-            # Arrow does not know the scheme by which Spark's connector for S3 goes.
-            return cast("tuple[Any, str]", FileSystem.from_uri(address.replace("s3a:", "s3:", 1)))
+            return cast("tuple[Any, str]", FileSystem.from_uri(address_for_arrow))
         file_system, path = import_module("fsspec.core").url_to_fs(address)
         return PyFileSystem(FSSpecHandler(file_system)), path
     except (ArrowException, ImportError, ValueError, OSError) as error:
-        shown_address = without_secrets(address)
+        # The message may repeat the address, with its keys.
+        reason = str(error)
+        for spelling in (address, address_for_arrow):
+            reason = reason.replace(spelling, without_secrets(spelling))
         raise QueryError(
-            f"{shown_address!r} is not a place that can be written to: "
-            f"{str(error).replace(address, shown_address)}\n"
+            f"{without_secrets(address)!r} is not a place that can be written to: {reason}\n"
             "  expected an address that pyarrow or fsspec knows, such as 's3://bucket/results'"
         ) from None

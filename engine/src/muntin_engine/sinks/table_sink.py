@@ -44,7 +44,8 @@ class Mark(NamedTuple):
         Args:
             batch_id: The number of the micro-batch.
             input_id: The id of its input.
-            watermark: The watermark after it; if the one of this mark is later, that is kept.
+            watermark: The watermark after the micro-batch. The new mark has the later one of this watermark and the
+                one that this mark has, as a watermark never goes back.
         """
         return Mark(batch_id, input_id, latest_watermark(self.watermark, watermark))
 
@@ -142,6 +143,7 @@ class TableSink(InformedSink):
         mark = previous_mark.followed_by(batch_id, input_id=self._input_id, watermark=self._watermark)
         if CHANGE in batch.columns and EVENT_ID in batch.columns:
             names = (*self._keys, EVENT_ID)
+            # The number of rows stays known: a subclass may call `write` a second time, as after a lost connection.
             changes = net_batches(batch, names, self._row_count)
             self.merge(changes, names, self._query_id, mark)
         else:

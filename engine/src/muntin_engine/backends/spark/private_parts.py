@@ -36,8 +36,9 @@ def client_of_state(handle: StatefulProcessorHandle) -> Any:
 def jvm_of(spark: SparkSession) -> Any:
     """Return the JVM of a classic session, or None.
 
-    It tells whether the connector for Kafka is installed, and reads compressed files of a checkpoint. Without it, the
-    driver sends messages to Kafka itself, and damage to those files shows only in errors of Spark.
+    The JVM tells whether the connector for Kafka is installed, and reads compressed files of a checkpoint. If PySpark
+    had no such attribute, the driver would send messages to Kafka itself, and damage to those files would show only in
+    errors of Spark.
     """
     return getattr(spark, "_jvm", None)
 
@@ -59,7 +60,7 @@ def java_configuration(spark: SparkSession) -> Any:
 def java_session_id(spark: SparkSession) -> str:
     """Return the id of a classic session, under which functions that were registered with it are remembered.
 
-    Without it, queries would not know which code their SQL calls.
+    Without this id, queries would not know which code their SQL calls.
     """
     java_session: Any = spark._jsparkSession
     return str(java_session.sessionUUID())
@@ -78,9 +79,11 @@ def connect_plan(df: Any) -> bytes:
 
 
 def connect_relation(df: Any) -> Any:
-    """Return the plan of a DataFrame of Spark Connect as a message, which says whether the DataFrame is a stream.
+    """Return the plan of a DataFrame of Spark Connect as a message of Protocol Buffers.
 
-    Without it, a query in a declarative pipeline would have to ask Spark, which refuses to answer there.
+    The message says which tables the DataFrame reads, and which of them as streams.
+
+    Without this plan, a query in a declarative pipeline would have to ask Spark, which refuses to answer there.
     """
     return df._plan.plan(df.sparkSession.client)
 
@@ -88,7 +91,7 @@ def connect_relation(df: Any) -> Any:
 def set_known_facts(df: Any, schema: StructType, *, is_stream: bool) -> None:
     """Set the columns of a DataFrame of Spark Connect, and whether it is a stream, so that PySpark does not ask Spark.
 
-    Without it, `mapInArrow` and `transformWithState` would ask Spark for the columns of their DataFrame.
+    Without these facts, `mapInArrow` and `transformWithState` would ask Spark for the columns of their DataFrame.
     """
     df._cached_schema = schema
     df.isStreaming = is_stream  # the attribute in which PySpark caches the answer
@@ -97,7 +100,8 @@ def set_known_facts(df: Any, schema: StructType, *, is_stream: bool) -> None:
 def java_query(running: StreamingQuery) -> Any:
     """Return the object in the JVM of a streaming query, from which `WrittenQuery` is made.
 
-    Without it, `write` could only return PySpark's own object, whose errors do not begin with that of the module.
+    Without this object, `write` could only return PySpark's own query, whose errors do not begin with the module's
+    error.
     """
     return running._jsq
 
@@ -115,7 +119,7 @@ def gateway() -> Any:
 
     If this process has started the JVM, the connection has it as an attribute `proc`.
 
-    Without it, a local session could neither see that its JVM has died nor end it.
+    Without this connection, a local session could neither see that its JVM has died nor end it.
     """
     return SparkContext._gateway
 

@@ -85,7 +85,7 @@ class SparkInputs(SparkColumnReader, Inputs):
         keys: Sequence[ColumnLike],
         key_ranges: Mapping[str, tuple[ColumnLike | None, ColumnLike | None]],
     ) -> Mapping[str, ColumnLike]:
-        """Return the columns with the bounds of keys, by the names that they have in the projection, as `low0`.
+        """Return the columns with the bounds of keys, by their names in the projection, such as `low0`.
 
         Args:
             df: The DataFrame.

@@ -45,8 +45,7 @@ def write_run(
         query: The query as data, see `task_to_data`.
         first_batch: The number of the first micro-batch after the start.
         reads: The queries whose results the query reads, by the numbers of their recordings in `before/`.
-        cells: The state, with the columns `CELLS`; None if a replay of the micro-batches that are recorded already
-            comes to the same state.
+        cells: The state, with the columns `CELLS`; None if a replay of the recorded micro-batches computes that state.
         keys: The keys whose rows are recorded, as plain data; None for all keys.
     """
     (folder / RUNS).mkdir(parents=True, exist_ok=True)

@@ -60,8 +60,8 @@ class RecordedQuery(NamedTuple):
         Args:
             plan: The plan of the query, as the driver has it.
             task: The payload that is sent to its workers.
-            read_cells: Reads its state, see the attribute.
-            reads: The queries whose results it reads, see the attribute.
+            read_cells: Reads the state of the query after the last committed micro-batch, as a table.
+            reads: The queries whose results the query reads, by their numbers among the inner queries of the recording.
         """
         data = task_to_data(plan, task)
         for parameter in unwritten_parameters(data["plan"]):
@@ -100,8 +100,7 @@ class RecordingWriter:
     ) -> None:
         """Write the start of the query and of its inner queries.
 
-        The state that the query begins with is written too, unless a replay of the micro-batches that are recorded
-        already comes to the same state.
+        The state that the query begins with is written too, unless a replay of the recorded micro-batches computes it.
 
         Args:
             query: The query.
@@ -243,7 +242,9 @@ class RecordingWriter:
         return [Path(rows.folder) for rows in (*self.inner_rows, self.rows)]
 
     def _row_files(self, batch: str, task: str) -> list[Path]:
-        """Return the files that map tasks have written, of the query and of its inner queries.
+        """Return the files with rows that tasks have recorded, of the query and of its inner queries.
+
+        They are rows that map tasks have read, and results that an inner query has passed on.
 
         Args:
             batch: A pattern for the numbers of micro-batches, such as `*`.

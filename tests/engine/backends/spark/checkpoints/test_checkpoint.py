@@ -192,6 +192,19 @@ def test_a_checkpoint_without_any_micro_batch_suits_every_query(story: Story) ->
 
 
 @pytest.mark.nightly
+def test_a_query_without_state_goes_on_with_another_source(story: Story) -> None:
+    def rows_of(*sources: str) -> Query:
+        return events(story.grown_to(1), at="at", source="key", sources=sources).to_query()
+
+    def ignore(rows: DataFrame, number: int) -> None:
+        del rows, number
+
+    rows_of("a").write(checkpoint=story.checkpoint, results=ignore, available_now=True).awaitTermination()
+    # The progress is not known, as a query without state keeps none.
+    (change,) = rows_of("a", "b").check(story.checkpoint)
+    assert change.startswith("the source b joins")
+
+
 def test_a_query_that_spark_refuses_to_start_beside_a_running_one_leaves_no_trace_in_the_checkpoint(
     story: Story,
 ) -> None:

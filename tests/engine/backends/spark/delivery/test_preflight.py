@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -169,3 +171,13 @@ def test_a_python_that_is_not_there_cannot_serve_a_stream() -> None:
 
 def test_a_python_that_has_the_engine_can_serve_a_stream() -> None:
     assert trouble_with(sys.executable) == ""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a script is no executable on Windows")
+def test_a_python_that_lacked_a_package_is_asked_again(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho pandas\n", encoding="utf-8")
+    python.chmod(0o700)
+    assert trouble_with(str(python)) == "it cannot import pandas"
+    python.write_text("#!/bin/sh\n", encoding="utf-8")
+    assert trouble_with(str(python)) == ""

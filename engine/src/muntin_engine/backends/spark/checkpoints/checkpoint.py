@@ -126,7 +126,7 @@ class _QueryRecord:
         Raises:
             ValueError, KeyError, TypeError, RecursionError: The text is no record.
         """
-        if _NO_LETTER in text:
+        if _NO_LETTER in text:  # what Spark reads in the place of bytes that are not UTF-8
             raise ValueError("it is not text in UTF-8")
         content = json.loads(text)
         return cls(
@@ -222,8 +222,8 @@ class Checkpoint:
         queries that are not among the plans.
 
         Args:
-            plans: As in `check`.
-            names: As in `check`.
+            plans: The plans of the inner queries, then those of the queries themselves, as in `check`.
+            names: The names of the queries of one pass, in order; none for a query that is written alone.
             must_be_readable: True to raise if the state cannot be read; False to return no row then.
 
         Raises:
@@ -290,7 +290,7 @@ class Checkpoint:
         for name, sink in sinks.items():
             is_new = sink.destination not in self.destinations
             if not is_new:
-                self._check_folder(name, sink)
+                self._check_folder(name, sink)  # the folder of a sink that was never written to may be empty
             # Before the first commit, a sink with rows is one of another query: `open` refuses it with a better error.
             if self._last_commit >= 0:
                 self._check_not_ahead(name, sink, next_input)
@@ -401,9 +401,12 @@ class Checkpoint:
                 )
 
     def _damage_of(self, name: str) -> StateError | None:
-        """Return the error for a file of the checkpoint, by its name, with other bytes than Spark wrote.
+        """Return the error that names the damaged files of the checkpoint, if a file has other bytes than Spark wrote.
 
         None if the file is as Spark wrote it, or if this process does not see it.
+
+        Args:
+            name: The path of the file in the checkpoint.
         """
         if not self._folder.is_visible or not has_wrong_checksum(local_path(self._path) / name):
             return None
@@ -439,7 +442,7 @@ class Checkpoint:
             raise damage
 
     def _check_logs(self) -> None:
-        """Raise if a file of Spark's logs is gone without which Spark starts all the same, and goes wrong later.
+        """Raise if a file of Spark's logs is gone, and Spark would start without it and go wrong later.
 
         Raises:
             StateError: A file is gone, so that Spark would read its input twice, or could not commit.
@@ -540,8 +543,8 @@ class Checkpoint:
         may be in use by another query, and Spark then refuses to start these.
 
         Args:
-            plans: As in `check`.
-            names: As in `check`.
+            plans: The plans of the inner queries, then those of the queries themselves, as in `check`.
+            names: The names of the queries of one pass, in order; none for a query that is written alone.
             destinations: The folders, tables and topics that the queries write to. Those that earlier runs have written
                 to stay in the record.
             text: The text of the queries, as data; or, in words, the reason why they have none.

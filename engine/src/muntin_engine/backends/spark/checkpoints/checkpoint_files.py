@@ -73,7 +73,7 @@ class CheckpointFiles:
     """The files of one checkpoint; descriptions name them by their paths in its folder."""
 
     def __init__(self, folder: Path, decompress: Decompress) -> None:
-        """Read the files of a checkpoint.
+        """Take the folder of a checkpoint; `damages` reads its files.
 
         Args:
             folder: The folder of the checkpoint, on this machine.
@@ -85,6 +85,8 @@ class CheckpointFiles:
     def damages(self) -> list[str]:
         """Return a description of each damaged file, which begins with the name of the file.
 
+        The list is empty if a query commits a micro-batch during the checks: then files come and go.
+
         Raises:
             OSError: A file cannot be read.
         """
@@ -93,7 +95,7 @@ class CheckpointFiles:
         for damage in self._damages():
             file = damage.partition(" ")[0]
             damage_by_file.setdefault(file, damage)  # a file may be found by several checks: the first is the clearest
-        # If a query commits meanwhile, files come and go, and a missing file need not be a damage.
+        # A file that was missing for a moment need not be a damage.
         if self._numbered("commits") != commits:
             return []
         return list(damage_by_file.values())
@@ -295,7 +297,7 @@ class CheckpointFiles:
             yield from self._snapshot_damage(snapshots[newest_snapshot])
         elif self._files(folder / "SSTs"):  # files that belong to a snapshot: there was one
             yield f"{self._name(folder)}/*.zip is gone: a snapshot, which says what the files in SSTs are of"
-            return
+            return  # it is not known which changelogs came after the snapshot
         for number in range(newest_snapshot + 1, version + 1):
             if number in changelogs:
                 yield from self._changelog_damage(changelogs[number])

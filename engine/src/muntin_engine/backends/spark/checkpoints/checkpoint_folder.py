@@ -62,7 +62,7 @@ class CheckpointFolder:
         if not self.is_visible:
             return self.text_by_spark(file) if self.files(file) else ""
         path = local_path(self._path) / file
-        return path.read_text(errors="replace") if path.exists() else ""
+        return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 
     def operator_metadata(self) -> Iterator[tuple[str, str]]:
         """Yield the name and the text of each file with the metadata of a stateful operator."""
@@ -111,7 +111,7 @@ class CheckpointFolder:
 
 
 def numbers_in(files: list[str]) -> list[int]:
-    """Return the numbers of micro-batches that name files, as in `commits/7`, or the folder of a file."""
+    """Return the numbers of micro-batches that name files, as in `commits/7`, or folders of files, as in `7/part-0`."""
     numbers: list[int] = []
     for file in files:
         match = _NUMBERED_FILE.search(file)

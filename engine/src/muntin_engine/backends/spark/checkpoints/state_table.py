@@ -173,7 +173,8 @@ def _schema(kinds_of_times: set[str]) -> spark_types.StructType:
     time: spark_types.DataType = long
     if len(kinds_of_times) == 1:
         (kind,) = kinds_of_times
-        decimal_places = places_of({"times": kind})  # None unless the times are decimals
+        # `places_of` takes the identity of a query, and reads its `times` alone. None unless the times are decimals.
+        decimal_places = places_of({"times": kind})
         if decimal_places is None:
             time = _TIMES.get(kind, long)
         else:
@@ -225,6 +226,7 @@ def _reader(
         cells = MemoryCells()
         for name, data in zip(table.column("name").to_pylist(), table.column("data").to_pylist(), strict=True):
             cells.put(name, data)
+        # The evaluator that wrote the state makes rows of it.
         reader = BucketReader(cells, f"bucket {bucket} of operator {operator}")
         rows = list(KEEPS_STATE[query.evaluator].state_rows(reader))
 

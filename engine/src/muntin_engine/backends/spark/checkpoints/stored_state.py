@@ -129,6 +129,7 @@ class StoredState:
         with self._readable_path() as path:
             with self._errors_as_damage():
                 cells = self._cells(path, self._operators(path)[operator_number])
+            # The block does more than read the cells, so its errors are not taken for damage.
             yield cells.select("key.bucket", "user_map_key.name", "user_map_value.data")
 
     @contextmanager
@@ -159,7 +160,7 @@ class StoredState:
                 rows = cells.where(F.col("name") == METADATA).orderBy("bucket").collect()
                 for operator, bucket, name, data in rows:
                     cell = unseal(name, bytes(data), owner=f"bucket {bucket} of operator {operator}")
-                    _, metadata = split(cell)  # without the checksums of the other cells
+                    _, metadata = split(cell)  # the first part has the checksums of the other cells
                     identities[operator, bucket] = query_and_progress(metadata, Codec()).identity
         return identities
 
@@ -214,12 +215,18 @@ class StoredState:
         Args:
             buckets: The buckets of the queries.
 
+        Returns:
+            The progress; none if the state has another number of operators, as a query without state has no operator.
+
         Raises:
             StateError: The state is damaged, or cannot be read.
         """
         progress_by_query: list[Progress] = []
         with self._readable_path() as path, self._errors_as_damage():
-            for operator, operator_buckets in zip(self._operators(path), buckets, strict=True):
+            operators = self._operators(path)
+            if len(operators) != len(buckets):
+                return []
+            for operator, operator_buckets in zip(operators, buckets, strict=True):
                 for query_buckets in operator_buckets:
                     queries = self._queries(path, operator, query_buckets)
                     progress_by_query.append(furthest_progress(query.progress for query in queries))
@@ -243,7 +250,8 @@ class StoredState:
             operators = self._operators(path)
             origins = [self._origins(path, operator) for operator in operators]
         if len(buckets) != len(operators):
-            # Some operators are of other queries, whose buckets are not known: those in the state are checked alone.
+            # Some operators are of other queries, whose buckets are not known. Then only buckets that have state are
+            # checked, and a missing one is not noticed.
             buckets = [[] for _ in operators]
 
         misplaced: list[str] = []
@@ -346,7 +354,7 @@ class StoredState:
         cells = self._cells(path, operator).where(F.col("user_map_key.name") == METADATA)
         rows = cells.where(F.col("key.bucket").isin(*buckets)).select("user_map_value.data").collect()
         for (data,) in rows:
-            _, metadata = split(unseal(METADATA, bytes(data)))  # without the checksums of the other cells
+            _, metadata = split(unseal(METADATA, bytes(data)))  # the first part has the checksums of the other cells
             yield query_and_progress(metadata, Codec())
 
     def _origins(self, path: str, operator: _StatefulOperator) -> _OperatorOrigins:

@@ -28,7 +28,7 @@ from muntin_engine.backends.planning.changelog_columns import (
 
 
 def with_key_names(schema: spark_types.StructType, keys: Sequence[str]) -> spark_types.StructType:
-    """Return the schema of results with the names of the key columns in it, if they are a changelog.
+    """Return the schema of results with the names of the key columns in it, if the results are a changelog.
 
     The names are metadata of the column `event_id`, which DataFrames and Parquet files keep.
     """
@@ -73,7 +73,8 @@ def live_rows(changelog: DataFrame, key: str | Sequence[str] | None, table: Data
             if name not in table.columns:
                 missing_columns[name] = F.lit(None).cast(changelog.schema[name].dataType)
         table = table.withColumns(missing_columns)
-    # The terms of a live row add up to 1. Those of a row that was retracted, or has another end by now, add up to 0.
+    # Each change adds +1 or -1 to the sum of its row, and each row of `table` adds +1; see `_sums`. The sum of a live
+    # row is 1. That of a row that was retracted, or has another end by now, is 0.
     sums = _sums(shape, changelog, table=table)
     return sums.where(F.col(SIGN) > 0).select(*shape.columns())
 
@@ -89,8 +90,8 @@ def netted(batch: DataFrame, key: str | Sequence[str] | None) -> DataFrame:
         QueryError: A column is missing, or the keys are not known.
     """
     shape = _Shape.of_changelog(batch, key)
-    # The terms of a row add up to 1 if the batch adds the row, to -1 if the batch removes it, and to 0 if the batch
-    # adds the row and removes it again.
+    # Each change adds +1 or -1 to the sum of its row; see `_sums`. The sum is 1 if the batch adds the row, -1 if the
+    # batch removes it, and 0 if the batch adds the row and removes it again.
     sums = _sums(shape, batch, table=None).where(F.col(SIGN) != 0)
     if shape.has_ends:
         # A row that was revised has two sums: -1 for its old end and 1 for its new end. The larger sum and its end are
@@ -129,7 +130,7 @@ class _Shape(ChangelogColumns):
         return [_column(name) for name in self.identifying]
 
     def columns(self, change: Column | None = None) -> list[Column]:
-        """Return the columns of the table, computed from the sums of the changelog's terms.
+        """Return the columns of the table that a changelog adds up to, or of its net changes, over the rows of `_sums`.
 
         Args:
             change: The column `change` of a table of net changes; None to leave that column out.
@@ -140,7 +141,7 @@ class _Shape(ChangelogColumns):
                 if change is not None:
                     columns.append(change)
             elif name == LIFETIME and self.has_ends:
-                # The start is a value of the row. The end is a column of the sums: terms were added up for each end.
+                # The start is a value of the row. The end is a column of the sums, of which a row has one for each end.
                 start = F.col(ROW).getField(LIFETIME).getField("start")
                 columns.append(F.struct(start.alias("start"), F.col(END).alias("end")).alias(name))
             elif name in self.values:
@@ -221,12 +222,15 @@ def _is_before(watermark: int, lifetime: str, bound: str, data_type: spark_types
 
 
 def _sums(shape: _Shape, changelog: DataFrame, *, table: DataFrame | None) -> DataFrame:
-    """Add up the terms of each row: its id, its end if rows may be revised, the sum, and the row's values as a struct.
+    """Add up what the changes add to each row and take from it: +1 and -1, the terms of the row.
 
     Args:
         shape: The columns of the changelog.
         changelog: The changes.
         table: The live rows before the changes, each of which is a term of +1; None if there are none.
+
+    Returns:
+        The id of each row, its end if rows may be revised, the sum of the terms, and the values of the row as a struct.
     """
     changes = changelog.where(F.col(CHANGE).isin("insert", "revise", "retract"))
     terms = changes.select(*_terms(shape, _signed_ends(shape)))
@@ -241,7 +245,9 @@ def _sums(shape: _Shape, changelog: DataFrame, *, table: DataFrame | None) -> Da
 
 
 def _terms(shape: _Shape, signed_ends: Column) -> list[Column]:
-    """Return the columns of the terms of a row: its id and its values, with one row for each element of an array.
+    """Return the columns of the terms of a row: its id, its values, and the sign and the end of a term.
+
+    A row of changes becomes one row for each of its terms.
 
     Args:
         shape: The columns of the changelog.
@@ -252,7 +258,7 @@ def _terms(shape: _Shape, signed_ends: Column) -> list[Column]:
 
 
 def _signed_ends(shape: _Shape) -> Column:
-    """Return the terms of a change as an array of structs: each has a sign, and an end if rows may be revised.
+    """Return the terms of a change as a column: an array of structs with a sign, and an end if rows may be revised.
 
     An insertion is +1, a retraction -1, and a revision both: -1 for the old end and +1 for the new one.
     """

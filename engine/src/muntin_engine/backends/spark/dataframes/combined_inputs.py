@@ -71,9 +71,9 @@ def shared(sources: Sequence[Projection]) -> SharedRows:
         for name, column in projection.columns.items():
             columns[names[name]] = column
 
-    # For each query a flag is added, a column that is true in the rows that the query reads. A query that reads all
-    # rows needs no flag: one without a condition, unless some query has marks, which are rows of heartbeats and clocks
-    # that no other query reads.
+    # For each query a flag is added, a column that is true in the rows that the query reads. A query without a
+    # condition reads all rows of the DataFrame, and needs no flag. But if any query has marks, which are rows of
+    # heartbeats and clocks, all queries need flags: no other query may read these rows.
     has_marks = any(projection.marks for projection in projections)
     columns_by_query: list[QueryColumns] = []
     for place, (projection, names) in enumerate(zip(projections, shared_names, strict=True)):

@@ -73,7 +73,7 @@ def show(query: PlannedQuery, rows: int, *, truncate: bool | int) -> None:
     Args:
         query: The query.
         rows: The number of results.
-        truncate: As in `DataFrame.show` of Spark.
+        truncate: True to cut values after 20 characters, or the number of characters; False to cut none.
     """
     keys = [f"`{key.name}`" for key in query.plan.keys]
     with module_first():
@@ -103,7 +103,6 @@ def output_as_events(query: PlannedQuery, output: str, order: ColumnLike | tuple
     check_output_events(query, is_stream=query.source.df.isStreaming)
     schema = result_schema(query) if output == RESULTS else evicted_schema(query)
     rows = event_rows(query, output_blobs(query), schema, output)
-    look_up(
-        rows, orders_by_name(order), readers={}
-    )  # called for its error: the rows must have the columns of the order
+    # Called for its error: the rows must have the columns of the order.
+    look_up(rows, orders_by_name(order), readers={})
     return EventRows(rows, event_columns(query.plan, output))

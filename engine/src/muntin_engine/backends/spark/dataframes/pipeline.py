@@ -118,10 +118,10 @@ def streaming_blobs(
 
     # Refuse what can be refused before a task is packed, and before a job of Spark's asks the workers.
     check_session(session)
-    observe_session(session)
     for query in queries:
         check_progress(query.plan)
         check_trigger(query.plan)
+    observe_session(session)  # monitoring gets the reports of the Spark query that is about to start
 
     tasks = [task_of(query, place) for place, query in enumerate(queries)]
     packed_tasks = pack_tasks(tasks)

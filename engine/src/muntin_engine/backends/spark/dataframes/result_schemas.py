@@ -51,11 +51,11 @@ def _schema(query: PlannedQuery, schema: pa.Schema) -> spark_types.StructType:
         query: The query.
         schema: The schema in Arrow's types.
     """
-    inputs = projected_columns(query.plan)
+    input_columns = projected_columns(query.plan)  # those that pass through, by their names in the output
     fields: list[spark_types.StructField] = []
     for part in schema:
-        if part.name in inputs:
-            side, projected_name = inputs[part.name]
+        if part.name in input_columns:
+            side, projected_name = input_columns[part.name]
             data_type = query.sources[side].df.schema[projected_name].dataType
         else:
             data_type = spark_type_of(part.type)

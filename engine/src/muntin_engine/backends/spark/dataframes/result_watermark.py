@@ -44,8 +44,9 @@ def with_watermark(query: PlannedQuery, column: str, blobs: DataFrame, schema: s
         schema: The schema of the results.
 
     Raises:
-        QueryError: Some results may start before the output watermark, the results have no output watermark, their
-            times are of a type for which Spark has no watermarks, or there is a column of that name already.
+        QueryError: Some results may start before the output watermark or may be revised, the results have no output
+            watermark, their times are of a type for which Spark has no watermarks, or there is a column of that name
+            already.
 
     Cost:
         One more shuffle, of blobs, unless the windows are such that all buckets have the same output watermark.
@@ -53,10 +54,11 @@ def with_watermark(query: PlannedQuery, column: str, blobs: DataFrame, schema: s
     plan = query.plan
     _check_watermark_column(plan, column, schema)
     result_blobs = data_of(blobs, F.col("stream").isin(RESULTS, OUTPUT_WATERMARK))
-    if not steps_of(plan):
-        # Unless the output changes only at the ends of regular windows, buckets may have different output watermarks.
-        # The least one counts, so all watermarks, which are blobs without data, go to one task. Results stay spread by
-        # bucket.
+    # If the output changes only at the ends of regular windows, all buckets have the same output watermark.
+    buckets_have_one_watermark = bool(steps_of(plan))
+    if not buckets_have_one_watermark:
+        # The least watermark of all buckets counts. So all watermarks, which are blobs without data, go to one task.
+        # Results stay spread by bucket.
         result_blobs = result_blobs.repartition(F.when(F.col("data").isNull(), F.lit(-1)).otherwise(F.col("bucket")))
     # All columns may be null, as rows that only carry a watermark have no other value.
     fields = [spark_types.StructField(part.name, part.dataType, metadata=part.metadata) for part in schema]
@@ -85,7 +87,8 @@ def _check_watermark_column(plan: Plan, column: str, schema: spark_types.StructT
         schema: The schema of the results.
 
     Raises:
-        QueryError: As for `with_watermark`.
+        QueryError: The results have a column of that name, their times are of a type for which Spark has no watermarks,
+            they may be revised, or they may start before the output watermark.
     """
     check_names([*schema.names, column])
     lifetime = schema[plan.lifetime_column].dataType

@@ -87,6 +87,8 @@ class StaticWarnings:
                     query.warn()
                     del self._queries[number]
                 elif query.has_news and not self._is_waiting:
+                    # An action such as `show` may never need the other buckets. So a warning is given when Spark is
+                    # idle: one timer looks for that.
                     self._is_waiting = True
                     self._later(self._warn_when_idle)
 
@@ -185,7 +187,8 @@ def begin_reports(
     """
     if not isinstance(session, SparkSession):
         return None
-    # One accumulator serves all queries of a context, as PySpark never forgets an accumulator.
+    # One accumulator serves all queries of a context, as PySpark never forgets an accumulator. On the driver it hands
+    # the counts that come from workers to `_WARNINGS`.
     context = session.sparkContext
     if context not in _ACCUMULATORS:
         _ACCUMULATORS[context] = context.accumulator(Counts(), CountsParam(_WARNINGS))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from functools import lru_cache
 from typing import Final
 
 from pyspark.sql import SparkSession
@@ -17,6 +16,9 @@ _PRINT_MISSING: Final = "import importlib.util as u, sys; print(*[n for n in sys
 _NEEDED: Final = ("muntin", "muntin_engine", "pyspark", "pyarrow", "pandas")
 _PATIENCE: Final = 60.0
 """Seconds that Python may take to look for the packages."""
+
+_WITHOUT_TROUBLE: Final[set[str]] = set()
+"""The Pythons of which `trouble_with` has found in this process that they can serve a streaming query."""
 
 
 def check_driver_python(spark: AnySession) -> None:
@@ -43,13 +45,16 @@ def check_driver_python(spark: AnySession) -> None:
         )
 
 
-@lru_cache
 def trouble_with(python: str) -> str:
     """Return the reason why a Python on this machine cannot serve a streaming query; empty if it can.
+
+    A Python that can is asked once. One that cannot is asked again, as its packages may have been installed since.
 
     Args:
         python: The path of the executable, or its name on the `PATH`.
     """
+    if python in _WITHOUT_TROUBLE:
+        return ""
     try:
         process = subprocess.run(
             [python, "-c", _PRINT_MISSING, *_NEEDED], capture_output=True, text=True, timeout=_PATIENCE, check=False
@@ -60,4 +65,7 @@ def trouble_with(python: str) -> str:
         errors = process.stderr.strip().splitlines()
         return f"it does not run: {errors[-1] if errors else 'no reason given'}"
     missing = process.stdout.split()
-    return f"it cannot import {', '.join(missing)}" if missing else ""
+    if missing:
+        return f"it cannot import {', '.join(missing)}"
+    _WITHOUT_TROUBLE.add(python)
+    return ""

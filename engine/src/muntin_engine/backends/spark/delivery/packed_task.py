@@ -75,7 +75,8 @@ def open_task(data: bytes) -> TaskPayload:
     try:
         return _opened(data)
     except ModuleNotOnWorkerError:
-        # An archive that was sent after this worker had started is in its folder, but not on its path yet.
+        # On Spark Connect the path of a worker may name a folder above the one in which a shipped archive lies. If that
+        # could be corrected, the task is opened once more.
         if not find_fetched_archives():
             raise
         return _opened(data)

@@ -37,7 +37,7 @@ _CHECKED: Final[dict[str, set[str]]] = {}
 def check_workers(spark: AnySession, tasks: Iterable[bytes], *, is_streaming: bool) -> None:
     """Check that the workers of a session can open tasks, unless the session turns the check off.
 
-    A package is checked once in a session: workers that have it in the driver's version have all of it.
+    A package is checked once in a session: workers that have it in the driver's version have all of its modules.
 
     Args:
         spark: The session.
@@ -45,7 +45,7 @@ def check_workers(spark: AnySession, tasks: Iterable[bytes], *, is_streaming: bo
         is_streaming: True if Spark will start a Python process on the driver, too.
 
     Raises:
-        WorkerEnvironmentError: The workers cannot; the message says what is missing, where, and what to do.
+        WorkerEnvironmentError: The workers cannot open them; the message says what is missing, where, and what to do.
     """
     if is_in_pipeline() or read_setting(spark, SETTING, "true").lower() == "false":
         return  # while a pipeline is defined, Spark runs nothing
@@ -67,7 +67,8 @@ def check_workers(spark: AnySession, tasks: Iterable[bytes], *, is_streaming: bo
     if not unchecked:
         return
 
-    # Have the workers import them.
+    # Have the workers import the unchecked modules, and report what failed and which versions they have. `needs` are
+    # the packages of these modules, with the driver's versions.
     needs = needed_by(unchecked)
     reports = worker_reports(spark, unchecked, needs)
 
@@ -102,7 +103,7 @@ def worker_reports(spark: AnySession, references: Iterable[Reference], needs: Ne
         WorkerEnvironmentError: Spark's workers do not run at all.
     """
     try:
-        with by_value([worker_report]):
+        with by_value([worker_report]):  # its code travels whole, as workers may lack the engine
             names = [(reference.module, reference.name) for reference in sorted(references)]
             # A function for `mapInArrow`, which yields one row with the report of its worker as JSON.
             reporting = worker_report.reporting(names, needs.imports)
@@ -182,7 +183,7 @@ def _remedies(lacking: set[str], needs: Needed) -> list[str]:
         if name in needs.versions:
             version = needs.versions[name]
             pins.append(f"{name}=={version}" if version else name)
-            if name not in THEIRS and is_shippable(name):
+            if name not in THEIRS and is_shippable(name):  # Spark's own packages cannot be sent with a session
                 shippable.append(repr(name))
         elif name:  # empty for the version of Python
             remedies.append(

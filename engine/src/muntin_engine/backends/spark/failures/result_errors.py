@@ -32,10 +32,12 @@ _REPEATED: Final = "toPandas attempted Arrow optimization(.|\n)*has reached the 
 def with_clear_errors(output: DataFrame, *, is_stream: bool) -> DataFrame:
     """Return an output of a query; if it is a stream, its actions raise an error that says what to write instead.
 
+    If it is no stream, a warning of PySpark's is turned off in this process, as an error of the same text follows it.
+
     DataFrames that Spark derives from a streaming output, such as `results().where(...)`, have Spark's own messages.
     """
     if not is_stream:
-        # The same error is raised after this warning of `toPandas`.
+        # If a module fails in `toPandas`, PySpark warns with the text of its error, and then raises that error.
         warnings.filterwarnings("ignore", _REPEATED, UserWarning)
         return output
     for action in _ACTIONS:

@@ -112,7 +112,7 @@ def root_cause(error: BaseException) -> str:
     raised the error on the driver, or Spark had no part in it, its message is returned as it is.
 
     The module that ran last is named as well if a worker on this machine died, or if code of Muntin, Spark or a library
-    failed in a worker: the module may have replaced one of its functions.
+    failed in a worker: the module may have replaced a function of that code.
 
     Args:
         error: The error that `awaitTermination` or an action on a DataFrame raised, or `StreamingQuery.exception`
@@ -126,6 +126,7 @@ def root_cause(error: BaseException) -> str:
     # The messages of all errors, the innermost one last. The JVM's stacks are looked at only for the death of a worker.
     full_messages = list(_messages(error))
     messages = [_without_jvm(message) for message in full_messages]
+    # A worker that died on this machine has left a trace, which says what module it ran.
     death = last_death() if any(map(_DEAD.search, full_messages)) else ""
 
     # A sink failed, which Spark calls on the driver: no worker is to blame.
@@ -162,7 +163,7 @@ def _failure_explanation(full_messages: list[str], messages: list[str]) -> str:
     if death:
         explanation = death  # and no traceback: in messages about a death, any traceback is one of the driver
     elif python_failures:
-        explanation = _of_worker(python_failures[-1])
+        explanation = _part_of_worker(python_failures[-1])
     else:
         explanation = _innermost_words(messages)
     # Only the innermost cause names the file of the state that could not be loaded.
@@ -186,10 +187,10 @@ def _error_of_driver(error: BaseException) -> MuntinError | None:
 
 
 def _death_in(text: str) -> str:
-    """Return Spark's message about a worker that it ended, or that had a fault such as a wrong memory access.
+    """Return Spark's message about a worker that Spark ended, or that had a fault such as a wrong memory access.
 
-    After the message come the lines of the fault's stack that are of the module. The result is empty if the text has no
-    such message. Of a worker that died otherwise, Spark only says that it is gone.
+    After a message about a fault come the lines of its stack that are of the module. The result is empty if the text
+    has no such message. Of a worker that died otherwise, Spark only says that it is gone.
     """
     death = _DEATH.search(text)
     if death is None:
@@ -252,7 +253,8 @@ def clear_error(error: PySparkException, kind: type[E], damage: StateError | Non
 
     words_of_spark = _innermost_words([_without_jvm(message) for message in _messages(error)])
     error_with_damage = kind(f"{damage}\n\nSpark says: {words_of_spark}")
-    # `damage` stands between the two in the chain of causes, so that `root_cause` returns its message.
+    # `damage` stands between the two errors in the chain of causes, so that `root_cause` returns its message. An error
+    # of PySpark's class has its cause in an attribute of its own, and `damage` has it where Python looks.
     damage.__cause__ = error
     set_cause(error_with_damage, damage)
     return error_with_damage
@@ -302,7 +304,7 @@ def _without_jvm(message: str) -> str:
     return _JVM_STACK.sub("", message).strip()
 
 
-def _of_worker(message: str) -> str:
+def _part_of_worker(message: str) -> str:
     """Return the part of a message that a worker wrote: an error of Muntin's, or else a traceback.
 
     A traceback of the driver around that part is left out, and so are frames of PySpark and Py4J.

@@ -34,9 +34,9 @@ _CALLERS: Final = tuple(
 
 @contextmanager
 def module_error_first() -> Iterator[None]:
-    """Change the error of a module in the block, so that Spark shows its text and the module's frames, and no others.
+    """Change the error of a module in the block, so that Spark shows the frames of the module and no other frames.
 
-    The frames become a part of the text of the error.
+    The frames of the module become a part of the text of the error.
     """
     try:
         yield

@@ -204,7 +204,7 @@ class BatchWriter:
         recordings: Sequence[RecordingWriter | None] = (),
         destinations: Collection[str] | None = None,
     ) -> None:
-        """Write to the sinks of queries.
+        """Create the writer to the sinks of queries.
 
         Args:
             queries: The sinks of each query, in the order of the pass.
@@ -224,7 +224,7 @@ class BatchWriter:
         self._queries = queries
         self._recordings = recordings
         self._is_open = False  # the sinks are opened with the first micro-batch, when Spark's id of the query is known
-        self._can_persist = True
+        self._can_persist = True  # until the session refuses to persist a micro-batch, as some platforms do
 
     def __call__(self, blobs: DataFrame, batch_id: int) -> None:
         """Write a micro-batch."""
@@ -286,12 +286,12 @@ class BatchWriter:
         # checkpoint belongs to no query yet.
         if self._note is not None and any(summaries):
             self._note.write(blobs.sparkSession, batch_id)
-            self._note = None
+            self._note = None  # it is written once in a run
 
         input_id = self._input_id or input_id_of(self._checkpoint, batch_id)
         for place, summary in enumerate(summaries):
             self._write_query(place, blobs, summary, batch_id, input_id)
-        self._is_open = True
+        self._is_open = True  # the first micro-batch has opened the sinks of all queries
 
         # Recordings come last, so that all sinks have each micro-batch that a recording has. `_recordings` has an
         # element for each query, or none at all.
@@ -353,6 +353,7 @@ class BatchWriter:
             summary: The blobs of this query without their data.
         """
         schema = query.schemas[output]
+        # A row without a blob is a metric or a watermark.
         count = sum(row.rows for row in summary if row.is_blob and row.stream in STREAMS[output])
         if count:
             # A task costs more than a few rows do, and writes a file of its own: one task reads few rows.

@@ -43,7 +43,10 @@ class SparkKafkaConnector(KafkaConnector):
 
 
 def has_kafka_connector(batch: object) -> bool:
-    """True if the session of a micro-batch has the connector; false on Spark Connect, where that cannot be seen."""
+    """True if the session of a micro-batch has Spark's connector for Kafka.
+
+    False on Spark Connect, where the JVM of the session cannot be asked for it.
+    """
     session = batch.sparkSession if isinstance(batch, DataFrame) else None
     jvm = jvm_of(session) if isinstance(session, SparkSession) else None
     if jvm is None:

@@ -83,9 +83,9 @@ def _recorders_by_name(queries: Mapping[str, PlannedQuery], record: object) -> d
 
 
 def _inner_queries(query: PlannedQuery) -> dict[str, PlannedQuery]:
-    """Return the inner queries of a query: those whose results it reads, and those whose results these read.
+    """Return the inner queries of a query: the queries whose results it reads, and in turn the inner queries of these.
 
-    A query comes after those whose results it reads. A query whose results are read twice is there once.
+    A query comes after its own inner queries. A query whose results are read twice is there once.
 
     Returns:
         The queries by their ids.
@@ -170,7 +170,7 @@ def _recorded(
     task = task_of(query, place)
 
     def read_cells() -> pa.Table:
-        """Read the query's state; called only if no replay of what is recorded already comes to this state."""
+        """Read the query's state; called only if a replay of the recorded micro-batches would not compute it."""
         with checkpoint.state.cells(operator) as operator_cells:
             return operator_cells.where(F.col("bucket").isin(*task.buckets)).toArrow()
 

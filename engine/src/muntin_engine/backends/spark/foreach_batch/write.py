@@ -119,7 +119,7 @@ def write(request: WriteRequest) -> StreamingQuery:
 
     def start(trigger: Mapping[str, Any]) -> StreamingQuery:
         """Start the Spark query, with the arguments of Spark's `trigger`."""
-        with _set(session, settings), _alone(checkpoint):
+        with _set_for_start(session, settings), _one_start_at_once(checkpoint):
             return _start(blobs, batch_writer, checkpoint, trigger=trigger, name=request.name, usual_name=usual_name)
 
     streaming = start(pace)
@@ -127,6 +127,7 @@ def write(request: WriteRequest) -> StreamingQuery:
 
     shown_queries = tuple(queries.values())
     if request.on_end == "leave":
+        # A `WrittenQuery` is made from the object in the JVM, which a program on Spark Connect does not have.
         return streaming if is_remote else WrittenQuery(streaming, checkpoint, shown_queries)
 
     # A stream is closed after a whole micro-batch. If `stop` cut the last micro-batch short, Spark's old trigger `once`
@@ -184,6 +185,9 @@ def check_checkpoint(queries: Mapping[str, PlannedQuery], checkpoint: str | Path
 
     Returns:
         Descriptions of the differences from the queries that the checkpoint began with.
+
+    Raises:
+        StateMismatchError, StateError: The queries cannot go on with the checkpoint, or it is damaged or closed.
     """
     first_query = next(iter(queries.values()))
     stored_checkpoint = Checkpoint(first_query.source.df.sparkSession, checkpoint)
@@ -227,6 +231,7 @@ def _start(
         usual_name: The usual name, for `free_name`.
 
     Raises:
+        QueryError: A sink cannot travel to a server of Spark Connect.
         StateError: Spark cannot start the query, and files of the checkpoint are damaged.
         PySparkException, Py4JError: Spark cannot start the query for another reason.
     """
@@ -252,7 +257,7 @@ def _start(
 
 
 @contextmanager
-def _alone(checkpoint: str | PathLike[str]) -> Iterator[None]:
+def _one_start_at_once(checkpoint: str | PathLike[str]) -> Iterator[None]:
     """Keep other threads of this process from starting a query with a checkpoint during a block.
 
     Starting a query stops a run of it that is active. If two threads do so at once, Spark (4.1 to 4.3) refuses one of
@@ -266,7 +271,7 @@ def _alone(checkpoint: str | PathLike[str]) -> Iterator[None]:
 
 
 @contextmanager
-def _set(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+def _set_for_start(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
     """Set settings of a session, by name, for the workers of the query that starts in a block; unset them after it.
 
     Raises:
@@ -295,7 +300,7 @@ def _with_sinks(writer: DataStreamWriter, batch_writer: BatchWriter) -> DataStre
         QueryError: A sink cannot be pickled.
     """
     try:
-        with by_value(local_modules()):
+        with by_value(local_modules()):  # code of no installed package, such as a class of sinks, travels whole
             return writer.foreachBatch(batch_writer)
     except PySparkPicklingError as error:
         reason = error.__cause__ or error.__context__ or error

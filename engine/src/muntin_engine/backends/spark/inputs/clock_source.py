@@ -103,8 +103,12 @@ class ClockReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: Mapping[str, int] | None = None, limit: ReadLimit | None = None) -> dict[str, int]:
         """Return the latest reading as an offset. It never goes back, even if the clock of the machine is set back.
 
-        PySpark 4.1 calls this method without `start`. After a restart, the first reading may then be before the last
-        one of the previous run: `partitions` has nothing to read until the clock has passed that one.
+        PySpark 4.1 calls this method without `start`. So the first reading after a restart may be before the last
+        reading of the previous run: `partitions` has nothing to read until the clock has passed that reading.
+
+        Args:
+            start: The offset at which the micro-batch starts; None if PySpark does not say it.
+            limit: Spark's limit on the rows of a micro-batch, which is not used.
         """
         reading = self._read() if self._final_reading is None else self._final_reading
         self._newest = max(self._newest, reading, start["reading"] if start else 0)

@@ -43,7 +43,10 @@ def spark_column(column: Column | BackendColumn) -> Column:
 
 
 def _named_column(df: DataFrame, column: ColumnLike) -> Column:
-    """Return a column of an input; an expression that is given as text gets its text as its name."""
+    """Return a column of an input; an expression that is given as text gets its text as its name.
+
+    Spark would name it by a spelling of its own, and its description has the text of the query writer.
+    """
     named_column = as_column(df, column)
     if isinstance(column, str) and _is_expression(df, column):
         return named_column.alias(column)

@@ -68,7 +68,8 @@ class SparkColumnReader(ColumnReader):
         Args:
             request: The input.
             columns: The columns to project, by their names in the projection.
-            identities: By the same names, a text for each that is a plain column of the input.
+            identities: For each of these columns that is a plain column of the input, a text by its name. By this text
+                queries of one pass recognize a column that several of them read.
             scale: The meaning of the input's times, such as their unit.
 
         Returns:

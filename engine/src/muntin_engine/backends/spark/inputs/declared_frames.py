@@ -67,7 +67,7 @@ def declared(df: DataFrame, schema: pa.Schema) -> DataFrame:
         actual_columns = check_declared(declared_columns, [input_column(part) for part in df.schema])
         return df.select(*(F.col(_quoted(column.name)) for column in actual_columns))
 
-    # Queries of one pass have to read the same DataFrame: it is made once for a schema.
+    # Queries of one pass have to read the same DataFrame. So the one with the declared columns is made once.
     frames = _DECLARED.setdefault(df, {})
     if schema not in frames:
         columns: list[Column] = []
@@ -81,6 +81,8 @@ def declared(df: DataFrame, schema: pa.Schema) -> DataFrame:
 
 def with_known_columns(df: DataFrame, schema: spark_types.StructType, *, is_stream: bool) -> DataFrame:
     """Set the columns of a DataFrame of Spark Connect, so that neither PySpark nor a query asks Spark for them.
+
+    From now on `is_known` is true of the DataFrame, and it has an empty twin, over which expressions are planned.
 
     Args:
         df: The DataFrame.
@@ -109,10 +111,12 @@ def look_up_known(
 ) -> dict[str, InputColumn]:
     """Look up columns of a DataFrame with declared columns, without asking Spark.
 
+    The columns are looked up in the empty twin of the DataFrame, a table in this process with the same columns.
+
     Args:
         df: The DataFrame.
         columns: The columns, by the name of the argument that has them; those that are None are left out.
-        readers: As in `column_lookup.look_up`.
+        readers: By the same name, what errors say of the argument, such as `select()`; see `column_lookup.look_up`.
 
     Raises:
         QueryError: There is no such column, or the type of an expression is not known without Spark.
@@ -151,7 +155,7 @@ def known_schema_with_payload(
     They are computed over its empty twin in this process. The arguments are those of `with_payload`.
 
     Raises:
-        QueryError: A column cannot be computed, or there is none of a name.
+        QueryError: A column cannot be computed, or the DataFrame has no column of one of the names.
     """
     twin = _local_inputs().with_payload(
         _EMPTY_TWINS[df], change, event_columns, call, names, columns, keeps_others=keeps_others
@@ -208,9 +212,7 @@ def checked_expression(column: Column, planned: InputColumn) -> Column:
 
 
 def _of_type(column: Column, name: str, data_type: pa.DataType) -> Column:
-    """Return a column that fails on the first row if it is not of a type.
-
-    Spark evaluates the condition once, when it plans the query, so that it costs nothing if it holds.
+    """Return a column with a check: if the column is not of a type, the query fails on its first row.
 
     Args:
         column: The column.
@@ -224,6 +226,7 @@ def _of_type(column: Column, name: str, data_type: pa.DataType) -> Column:
         actual,
         F.lit("; declare it as it is, or cast it before events()"),
     )
+    # Spark evaluates the condition once, when it plans the query, so that it costs nothing for a column of the type.
     return F.when(actual == expected, column).otherwise(F.raise_error(message))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from muntin_engine.backends.spark.inputs.column_lookup import look_up, spark_column
+from muntin_engine.backends.spark.inputs.column_lookup import as_column, look_up, spark_column
 from muntin_engine.backends.spark.inputs.declared_frames import (
     is_known,
     known_schema_with_payload,
@@ -54,6 +54,7 @@ def with_payload(  # the arguments are the parts of a call of `with_columns` or 
     Raises:
         QueryError: A column cannot be computed, or the input has no column of one of the names.
     """
+    # The columns that a query writer has declared are checked without Spark, and the result has declared columns again.
     if is_known(df):
         texts = {name: text_of_known(df, column, call) for name, column in columns.items()}
         schema = known_schema_with_payload(
@@ -82,7 +83,7 @@ def _changed(
     if change is not None:
         # An expression such as `coalesce(km, 0)` must stay null in a row without a payload. Punctuation has no payload.
         # Neither has a revision or a retraction that names its event by the id alone.
-        kind = F.col(change) if isinstance(change, str) else spark_column(change)
+        kind = as_column(df, change)
         are_not_null = [F.col(f"`{name}`").isNotNull() for name in df.columns if name not in event_columns]
         repeats_payload = kind.isin("revise", "retract") & reduce(or_, are_not_null, F.lit(False))
         has_payload = (kind == "insert") | repeats_payload
@@ -90,9 +91,10 @@ def _changed(
     if keeps_others:
         return df.withColumns(computed)
 
-    names_to_keep = {name.casefold() for name in (*kept_names, *event_columns)}
+    # Spark ignores the case of names.
+    folded_names = {name.casefold() for name in (*kept_names, *event_columns)}
     input_names = {name.casefold() for name in df.columns}
-    unchanged: list[Column] = [F.col(f"`{name}`") for name in df.columns if name.casefold() in names_to_keep]
+    unchanged: list[Column] = [F.col(f"`{name}`") for name in df.columns if name.casefold() in folded_names]
     # Names that are no columns of the input are those of fields of structs, such as `ride.km`.
     unchanged += [F.col(name) for name in kept_names if name.casefold() not in input_names]
     return df.select(*unchanged, *(column.alias(name) for name, column in computed.items()))

@@ -61,8 +61,8 @@ def fitted(schema: spark_types.StructType, df: DataFrame, mark_columns: Mapping[
 
     Args:
         schema: The schema.
-        df: The stream.
-        mark_columns: The columns that its rows have, by name; all others are null.
+        df: The stream of the heartbeat or the clock.
+        mark_columns: The columns of the rows of this stream, by name. All other columns of the schema are null.
     """
     columns: list[Column] = []
     for part in schema:
@@ -118,6 +118,7 @@ def _readings(start: InputColumn, clock: DataFrame, scale: AxisScale) -> tuple[D
     if start.axis is Axis.TIME:
         reading = F.col(clock.columns[0])
     else:
-        # Times that are integers count units since the epoch, and readings are microseconds since then.
+        # Times that are integers count units since the epoch: microseconds, unless the query writer has named a unit.
+        # Readings are cast from microseconds to that unit.
         reading = F.expr(f"unix_micros(`{clock.columns[0]}`) * {UNITS['us']} div {UNITS[scale.unit or 'us']}")
     return clock, {"change": F.lit("clock"), "start": reading}

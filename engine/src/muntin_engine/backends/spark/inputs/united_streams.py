@@ -108,7 +108,7 @@ def _rows(reader: SparkColumnReader, union_columns: UnionColumns, name: str, str
         QueryError: A column is missing, or has a name that the union needs.
     """
     fields = union_columns.look_up(reader, stream)
-    start = fields["start"]
+    start_field = fields["start"]
 
     # The columns that make rows events, under the names that they have in all streams.
     columns: dict[str, Column] = {}
@@ -119,9 +119,9 @@ def _rows(reader: SparkColumnReader, union_columns: UnionColumns, name: str, str
         columns["change"] = F.lit("insert")
     if stream.end is None:
         if stream.is_edge:
-            columns["end"] = F.lit(None).cast(start.spelled_type)  # a sample lasts until the next one
+            columns["end"] = F.lit(None).cast(start_field.spelled_type)  # a sample lasts until the next one
         else:
-            columns["end"] = _tick_after(columns["start"], start)
+            columns["end"] = _tick_after(columns["start"], start_field)
     for key_name, key in zip(union_columns.keys, stream.keys, strict=True):
         columns[key_name] = as_column(stream.df, key)
     if union_columns.condition:
@@ -135,8 +135,8 @@ def _rows(reader: SparkColumnReader, union_columns: UnionColumns, name: str, str
     event_names = [part.name for part in fields.values()]
     payload = union_columns.payload(name, stream.df.columns, list(columns), event_names)
 
-    # `sources` is an array with the sources of a row, which becomes a row for each of them. An event has one source.
-    # Punctuation, or a row that closes the stream, is of all sources of its stream if it names none.
+    # `sources` is an array with the sources of a row. The last line makes of each row one row for each source. An event
+    # has one source. Punctuation, or a row that closes the stream, is of all sources of its stream if it names none.
     sources = F.array(*map(F.lit, sources_of(name, stream)))
     if stream.source is not None:
         is_of_all = columns["source"].isNull() & columns["change"].isin("punctuate", "close")

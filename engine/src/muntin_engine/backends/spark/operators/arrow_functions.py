@@ -55,7 +55,7 @@ class Distributor:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield blobs of rows, then the progress of the task."""
         task = open_task(self._task)
-        settle()
+        settle()  # the garbage collector skips what is imported by now
         with module_error_first(), overseen(task.worker, task.plan.axis):
             yield from distribute(task, batches, _recorded_rows(self._recording))
 
@@ -74,7 +74,7 @@ class SharedDistributor:
         Args:
             tasks: The packed task of each query.
             columns_by_query: The columns of each query among those of the shared rows.
-            recordings: The recording of the rows of each query, see `Distributor`.
+            recordings: The recording of the rows of each query, or None for no recording, as `Distributor` takes it.
         """
         self._tasks = tuple(tasks)
         self._columns_by_query = tuple(columns_by_query)
@@ -83,7 +83,7 @@ class SharedDistributor:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the blobs of all queries, then the progress of each."""
         tasks = list(map(open_task, self._tasks))
-        settle()
+        settle()  # the garbage collector skips what is imported by now
         recorded_rows = [_recorded_rows(recording) for recording in self._recordings]
         with module_error_first():  # each task is overseen in `distribute_to_all`
             yield from distribute_to_all(tasks, self._columns_by_query, batches, recorded_rows)
@@ -100,7 +100,8 @@ class StatelessTask:
         Args:
             task: The packed task.
             reporter: The reporter of counts for a static input; None for a stream, and on Spark Connect.
-            recording: The recording of the rows, see `Distributor`.
+            recording: The recording of the rows; or the id of an inner query, by which its tasks find their recording;
+                None for no recording.
         """
         self._task = task
         self._reporter = reporter
@@ -111,7 +112,7 @@ class StatelessTask:
         task = open_task(self._task)
         schema = arrow_schema_of(OUTPUT)
         blobs_to_report: list[OutputBlob] = []
-        settle()
+        settle()  # the garbage collector skips what is imported by now
 
         # Blobs are yielded at once. Those that the report at the end needs are kept as well: all but the blobs of
         # results, which are many.
@@ -132,7 +133,8 @@ class StatelessTask:
             task.overflows.report()  # in the log of the worker, as there is no way to the driver
             return
 
-        # The rows that modules skipped, by the label of the module.
+        # The rows that modules skipped, by the label of the module. Each number is a metric: a blob whose stream is the
+        # name of the metric, and whose `rows` are the number.
         label_by_metric = {skipped_metric(label): label for label in task.labels_of_skipping_modules}
         skipped: dict[str, int] = {}
         for blob in blobs_to_report:
@@ -242,6 +244,7 @@ def closing_bucket(tasks: Mapping[int, bytes]) -> Callable[[tuple[Any, ...], pa.
         bucket = key[0].as_py()
         opened_task = open_task(tasks[bucket])
         with module_error_first():
+            # The task is that of a static input, which closes the stream after its rows. There are none.
             no_arrivals = collect((), len(opened_task.inputs))
             blobs = list(run_bucket(opened_task, bucket, cells, no_arrivals))
         return _table_of(bucket, opened_task.place, blobs)

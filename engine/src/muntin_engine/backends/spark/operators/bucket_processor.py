@@ -124,13 +124,13 @@ class BucketProcessor(StatefulProcessor):
         from muntin_engine.tasks.output_blobs import with_totals
         from muntin_engine.wire.shuffle import collect
 
-        self._is_idle = False
+        self._is_idle = False  # so that `close` writes no note of an idle micro-batch
         bucket = key[0]
         task = open_task(self._tasks[bucket])
         origin = _origin_of(bucket)
 
-        # A bucket that has had state in this process has all its cells. Then Spark need not be asked before each read
-        # whether there is a cell.
+        # A bucket that has had state in this process lacks no cell. So Spark need not be asked before each read whether
+        # there is a cell.
         bucket_of_query = (origin.query if origin else "", bucket)
         self._cells.may_be_new = bucket_of_query not in _WITH_STATE
 
@@ -158,9 +158,10 @@ class BucketProcessor(StatefulProcessor):
 
             FROZEN_STATE.end_task()
             return
+        # A partition keeps its note under the id of no bucket.
         origin = _origin_of(_NO_BUCKET)
         if origin is None:
-            return
+            return  # a note needs the number of the micro-batch, which a task does not know on Spark Connect
         from muntin_engine.state.cells import seal
 
         # If the previous micro-batch was idle too, the first idle one stays the same.
@@ -194,7 +195,7 @@ class BucketProcessor(StatefulProcessor):
         if repartitioned_batch and int(repartitioned_batch) >= first_missing:
             return True
 
-        with self._cells_of(_NO_BUCKET, origin):
+        with self._cells_of(_NO_BUCKET, origin):  # where the note of the partition is
             first_idle = self._first_idle(origin)
         is_without_state = first_missing == 0
         if first_idle is not None and first_idle <= first_missing:
@@ -210,7 +211,7 @@ class BucketProcessor(StatefulProcessor):
             with self._cells_of(bucket, origin):
                 sealed = self._cells.get(METADATA)
             if sealed is not None:
-                _, metadata = split(unseal(METADATA, sealed))
+                _, metadata = split(unseal(METADATA, sealed))  # the first part has the checksums of other cells
                 # Called only for its error: it raises unless the state is this query's.
                 BucketMetadata.from_bytes(metadata, task.compatibility, task.codec)
         return False

@@ -35,6 +35,7 @@ def in_session() -> Iterator[None]:
             raise
         raise query_error from error
     except (Py4JError, PySparkException, OSError, AttributeError, AssertionError) as error:
+        # OSError: the JVM cannot be reached. AttributeError, AssertionError: the context that PySpark uses is None.
         if is_cut_off(error):
             raise SessionEndedError(f"its JVM does not answer ({error})") from error
         if _is_stopped(error):
@@ -59,7 +60,7 @@ def _is_stopped(error: BaseException) -> bool:
 
     The context of the session is None then. Parts of PySpark use it without looking, and fail with an error of Python.
     """
-    if isinstance(error, AttributeError | AssertionError):
+    if isinstance(error, AttributeError | AssertionError):  # an `assert` of PySpark's has no text
         return _is_raised_in(error, "pyspark") and ("'NoneType'" in str(error) or not str(error))
     return any(words in str(error) for words in _STOPPED)
 

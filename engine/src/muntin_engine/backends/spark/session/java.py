@@ -181,10 +181,10 @@ def wrap_java(java: Java, cache: Path) -> Path:
 
 
 def cache_directory(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return an existing directory for files of this user; a new temporary one if the user has no home."""
+    """Return a directory for files of this user, made if need be; a new temporary one if the user has no home."""
     for root in _cache_roots(environment):
         directory = root / "muntin"
-        if _is_writable(directory):
+        if _make_writable(directory):
             return directory
     return Path(tempfile.mkdtemp(prefix="muntin-"))
 
@@ -197,7 +197,7 @@ def _cache_roots(environment: Mapping[str, str]) -> Iterator[Path]:
         yield Path(home, ".cache")
 
 
-def _is_writable(directory: Path) -> bool:
+def _make_writable(directory: Path) -> bool:
     """Make a directory if need be; return True if this process can write to it."""
     try:
         directory.mkdir(parents=True, exist_ok=True)

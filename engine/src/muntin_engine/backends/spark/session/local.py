@@ -140,6 +140,7 @@ def local_settings(name: str, cores: int, conf: Mapping[str, str]) -> dict[str, 
         "spark.sql.shuffle.partitions": str(cores),
         **QUERY_SETTINGS,
     }
+    # What the JVM itself prints, such as a warning, goes where its standard error goes: to the log, not the terminal.
     java_options = f"-XX:+DisplayVMOutputToStderr -Dlog4j2.configurationFile={_LOG4J} {conf.get(_JAVA_OPTIONS, '')}"
     return {**defaults, **conf, _JAVA_OPTIONS: java_options.strip()}
 

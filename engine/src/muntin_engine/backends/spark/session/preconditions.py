@@ -74,7 +74,7 @@ def prepare_session(spark: SparkSession) -> SparkSession:
 
 
 def _use_this_python(context: SparkContext) -> None:
-    """Set the Python of this process for the workers of a session on this machine, unless theirs was chosen."""
+    """Have the workers of a session on this machine run the Python of this process, unless another one was chosen."""
     is_local = re.match(r"local(\[|$)", context.master or "") is not None
     is_chosen = "PYSPARK_PYTHON" in os.environ or context.pythonExec != _ANY_PYTHON
     if is_local and not is_chosen and sys.executable:

@@ -10,7 +10,7 @@ def reads_of(relation: Any) -> Iterator[Any]:
     """Yield the parts of a plan that read something: tables, files and other sources.
 
     Args:
-        relation: The plan, as a message.
+        relation: The plan, as a message of Protocol Buffers.
     """
     messages = [relation]
     while messages:

@@ -26,6 +26,9 @@ def read_setting(spark: AnySession, name: str, default: _D, *, if_refused: _D | 
         name: The setting.
         default: The value of a setting that is not set.
         if_refused: The value to return if the session refuses to tell the setting; None for the default.
+
+    Raises:
+        PySparkException, Py4JError: The session has ended.
     """
     try:
         value: _D = spark.conf.get(name, default)  # type: ignore[assignment]  # None only where it is the default
@@ -37,7 +40,11 @@ def read_setting(spark: AnySession, name: str, default: _D, *, if_refused: _D | 
 
 
 def set_settings(spark: AnySession, settings: Mapping[str, str]) -> dict[str, str]:
-    """Set settings, and return the reason for each setting that the session refuses."""
+    """Set settings, and return the reason for each setting that the session refuses.
+
+    Raises:
+        PySparkException, Py4JError: The session has ended.
+    """
     refused: dict[str, str] = {}
     for name, value in settings.items():
         try:

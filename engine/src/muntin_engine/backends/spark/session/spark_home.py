@@ -26,7 +26,7 @@ _PARTS: Final = ("bin", "conf", "jars", "sbin")
 
 
 def spark_home(package: Path, environment: Mapping[str, str] = os.environ) -> Path | None:
-    """Return a home for the Spark in an installed PySpark package, made once in this user's cache.
+    """Return a `SPARK_HOME` for the Spark in an installed PySpark package, made once in this user's cache.
 
     None if `SPARK_HOME` is set, if the package contains no Spark, or if symbolic links cannot be made.
     """

@@ -45,7 +45,7 @@ def register(spark: AnySession, names: Sequence[str | Function[..., object]]) ->
     for function in functions:
         with by_value(local_modules()):
             spark.udf.register(function.sql_name, _udf(function))
-        remember_function(spark, function)
+        remember_function(spark, function)  # `called_functions` looks for it in the expressions of queries
     return [function.sql_name for function in functions]
 
 
@@ -53,6 +53,7 @@ def _installed_functions() -> list[Function[..., object]]:
     """Return the functions of all installed plugins; warn of a plugin that cannot be loaded."""
     plugins, errors = installed().plugins()
     for error in errors:
+        # `stacklevel` has the warning name the line of the program that registers functions.
         warnings.warn(f"its functions are left out: {error}", RuntimeWarning, stacklevel=5)
     return [function for plugin in plugins for function in plugin.functions.values()]
 
@@ -64,7 +65,7 @@ def _udf(function: Function[..., object]) -> Any:
     implementation = function.implementation
     label = f"{function.name} {function.version}"
 
-    # Without annotations, from which Spark would derive the kind of the UDF.
+    # `call` has no annotations: Spark would derive the kind of the UDF from them.
     def call(*columns):  # type: ignore[no-untyped-def]
         with module_error_first():
             return call_function(label, implementation, columns)
