@@ -109,7 +109,11 @@ def test_a_specification_is_spelled_as_it_is_written(text: str) -> None:
         ),
         (lambda: trailing("-1 minute"), "trailing windows need a length above zero, got '-1 minute'"),
         (lambda: trailing(5, every=0), "trailing windows come at every n-th start, n a whole number above zero: 0"),
-        (lambda: window(5), "window() takes the name of a kind of windows, got 5\n  for example"),  # type: ignore[arg-type]
+        (
+            lambda: window(5),  # type: ignore[arg-type]
+            "window() takes the name of a kind of windows, got 5\n"
+            "  for example window('hopping', size='10 minutes', hop='5 minutes')",
+        ),
         (lambda: landmark(0), "landmark windows need a step above zero, got 0"),
         (lambda: landmark(5, since="noon"), "'noon' is not a time\n  expected: a time such as '2024-05-01 08:00'"),
         (

@@ -25,6 +25,7 @@ CASES: Final[Cases] = (
     ("session('1 month')", r"such as ('30 days')", "session(CODE)"),
     ("early(every='1 month')", r"such as ('30 days')", "early(every=CODE)"),
     ("correct('1 month')", r"such as ('30 days')", "correct(CODE)"),
+    ("window(5)", r"for example (window\('hopping'.*\))"),
     ("window('tumbling', size=10)", r"hopping ones whose hop is their size: (window\(.*\))"),
     ("window('tumbeling', size=10)", r"hopping ones whose hop is their size: (window\(.*\))"),
     ("window('sesion', gap=10)", r"did you mean ('.*')\?", "window(CODE, gap=10)"),
