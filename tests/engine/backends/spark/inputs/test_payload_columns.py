@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from muntin_engine import events
+import muntin_stats as stats
+from muntin import tumbling
+from muntin_engine import events, union
 
 
 def test_the_kind_of_a_change_may_be_an_expression(spark: SparkSession) -> None:
     rows = spark.createDataFrame([("INSERT", 1, 1.6), ("PUNCTUATE", 2, None)], "kind string, at long, km double")
     rides = events(rows, at="at", change="lower(kind)").with_columns(miles="coalesce(km, 0) / 1.6")
     assert [row.miles for row in rides.df.orderBy("at").collect()] == [1.0, None]
+
+
+def test_names_with_backquotes_and_dots_are_those_of_columns_all_the_way(spark: SparkSession) -> None:
+    rows = spark.createDataFrame([("a", 1, 1.5), ("a", 2, 2.5)], "`k``1` string, `t.at` long, `k``m` double")
+    rides = events(rows, key="`k``1`", at="`t.at`").with_columns(twice="`k``m` * 2").where("`k``m` > 1")
+    windows = union(rides=rides, again=rides.shift(10)).window(tumbling(10))
+
+    results = windows.aggregate(km=stats.sum("`k``m`"), twice=stats.sum("twice")).select("`k``1`", "km", "twice")
+
+    assert [tuple(row) for row in results.results().collect()] == [("a", 4.0, 8.0), ("a", 4.0, 8.0)]
