@@ -282,7 +282,9 @@ class OpenFrame(LocalFrame):
         Raises:
             QueryError: The table cannot be read, or has changed since the query was planned.
         """
-        relation = self.kind.relation(new_connection(), self.source, names or self._counted_names())
+        # A query that only counts rows reads no columns, but the table has to be read by one of them.
+        read_names = names or self._counted_names()
+        relation = self.kind.relation(new_connection(), self.source, read_names)
         self._check_unchanged(relation)
         columns: list[str] = []
         for name in names:
@@ -316,7 +318,9 @@ class OpenFrame(LocalFrame):
         """
         for name, data_type in zip(relation.columns, map(str, relation.types), strict=True):
             planned_type = self.columns.named(name).planned_type
-            if planned_type is None or data_type == planned_type:
+            if planned_type is None:
+                continue  # the type cannot change
+            if data_type == planned_type:
                 continue
             are_sizes_of_one_kind = any({data_type, planned_type} <= sizes for sizes in _SIZES)
             if not are_sizes_of_one_kind:

@@ -213,10 +213,13 @@ def _rows(reader: LocalColumnReader, union_columns: UnionColumns, name: str, str
             condition = column_expression(frame, reader.conjunction(stream.conditions), "where")
         columns[union_columns.condition] = condition
 
-    # The source comes last, made anew by `_source`: the column may make several rows of one.
+    # The source of the stream becomes a source of the union. Its column comes last, as `_source` may make several rows
+    # of one row of punctuation.
     columns.pop("source", None)
     names_in_stream = [input_column.name for input_column in input_columns.values()]
-    payload_names = union_columns.payload(name, frame.schema.names, list(columns), names_in_stream)
+    payload_names = union_columns.payload(
+        stream_name=name, all_names=frame.schema.names, names_in_union=list(columns), names_in_stream=names_in_stream
+    )
     columns["source"] = _source(frame, name, stream, columns["change"].sql)
     return ChangedFrame(
         frame, [*kept_columns(frame, payload_names), *columns.items()], kept_names=frozenset(payload_names)

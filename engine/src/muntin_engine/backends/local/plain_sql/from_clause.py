@@ -128,7 +128,7 @@ def _source(node: exp.Expr, number: int, queries: Queries) -> FromClause:
         name = node.alias or node.name
     else:
         raise refusal_of(node, "is no table")
-    # The name of the view has a number, and not the name in the query, which could be a word of DuckDB's SQL.
+    # DuckDB gets a name with a number in the place of the name in the query, which could be a word of DuckDB's SQL.
     view = f"source_{number}"
     columns: list[SourceColumn] = []
     for column in query.columns:

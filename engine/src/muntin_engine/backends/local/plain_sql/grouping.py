@@ -32,9 +32,8 @@ class GroupScope(Scope):
             source: The columns of the FROM clause, whose rows are grouped.
         """
         self._source = source
-        self._columns_by_identity: dict[
-            str, DuckdbExpression
-        ] = {}  # the keys and aggregates, by the identities of their nodes
+        # The keys and aggregates, by the identities of their nodes (`_identity`).
+        self._columns_by_identity: dict[str, DuckdbExpression] = {}
         self.columns: list[str] = []  # all keys and aggregates in DuckDB's SQL, each with its name
         self.keys: list[str] = []  # the expressions of GROUP BY in DuckDB's SQL
 

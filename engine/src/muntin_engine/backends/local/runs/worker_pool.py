@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from loky import ProcessPoolExecutor
 
 IDLE_SECONDS: Final = 30.0
-"""The time after which the processes end that no query has."""
+"""The time after which processes end that no query uses."""
 
 _NO_RESTARTS: Final = {"LOKY_MAX_MEMORY_LEAK_SIZE": "1e18"}
-"""The environment in which loky does not take the memory of a large query for a leak, and start a process anew."""
+"""The environment of worker processes: loky restarts one that seems to leak memory, as one with a large query would."""
 
 _POLL_SECONDS: Final = 0.1
-"""The time after which a wait for a worker looks at Ctrl-C, which Windows has no other moment for, and at progress."""
+"""The time after which a wait for a worker is interrupted: to show progress, and on Windows to notice Ctrl-C."""
 
 _JOBS_AHEAD: Final = 2
 """The number of jobs for each process that wait or run, or have results that nobody has taken yet."""
@@ -68,7 +68,7 @@ class WorkerPool:
         self.workers = workers
         self._users = 0  # the number of queries that use the processes now
         self._queries = 0  # the number of all queries that have used them
-        # Processes with a timeout of their own may end in the moment in which a query has a job for them.
+        # Without a timeout of loky's: by that, processes could end in the moment in which a query has a job for them.
         self._executor: ProcessPoolExecutor = loky.ProcessPoolExecutor(
             workers - 1, timeout=None, initializer=begin_worker, initargs=(workers,), env=_NO_RESTARTS
         )
@@ -227,7 +227,7 @@ class WorkerPool:
 
 
 def _future_of_run(run_here: Callable[[Job], Any], job: Job) -> Future[Any]:
-    """Run a job in this process, and return its result as a future: an error is raised when its turn comes.
+    """Run a job in this process, and return its result as a future, which raises an error when it is asked for it.
 
     Args:
         run_here: The function that runs the job.
