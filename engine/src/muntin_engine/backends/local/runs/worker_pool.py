@@ -104,11 +104,13 @@ class WorkerPool:
         with self._lock:
             self._users -= 1
             is_unused = not self._users
+            queries = self._queries
+            if is_unused and is_failed:
+                self._forget()  # still under the lock: another query must not acquire processes that are ended
         if is_unused and is_failed:
-            self._forget()
             self._executor.shutdown(wait=True, kill_workers=True)
         elif is_unused:
-            timer = Timer(IDLE_SECONDS, self._end_if_unused, [self._queries])
+            timer = Timer(IDLE_SECONDS, self._end_if_unused, [queries])
             timer.daemon = True  # a program can end before it
             timer.start()
 
@@ -120,17 +122,19 @@ class WorkerPool:
         """
         with self._lock:
             is_unused = not self._users and self._queries == queries
-            # After a failure the pool may have been forgotten, and another one may stand in its place.
-            if is_unused and self._pools.get(self.workers) is self:
-                del self._pools[self.workers]
+            if is_unused:
+                self._forget()
         if is_unused:
             self._executor.shutdown(wait=True, kill_workers=True)
 
     def _forget(self) -> None:
-        """Drop this pool from the pools of the program, so that the next query starts new processes."""
-        with self._lock:
-            if self._pools.get(self.workers) is self:
-                del self._pools[self.workers]
+        """Drop this pool from the pools of the program, so that the next query starts new processes.
+
+        The caller holds the lock.
+        """
+        # After a failure the pool may have been dropped already, and another one may stand in its place.
+        if self._pools.get(self.workers) is self:
+            del self._pools[self.workers]
 
     def results(
         self, jobs: Iterator[Job], task_file: Path, run_here: Callable[[Job], Any], wait: Callable[[], None]
@@ -216,7 +220,8 @@ class WorkerPool:
         Args:
             error: The error of the pool of processes, whose first line says how the worker ended.
         """
-        self._forget()
+        with self._lock:
+            self._forget()
         lines = str(error).splitlines()
         return SetupError(
             "a worker process of the query was killed, or died in code that is not Python's\n"
