@@ -144,3 +144,10 @@ def test_an_arrow_schema_declares_the_types_in_which_its_columns_are_read() -> N
 def test_what_is_no_declaration_is_refused(schema: Any, words: str) -> None:
     with pytest.raises(QueryError, match=words):
         declared_schema(schema)
+
+
+def test_a_schema_of_spark_that_names_a_column_twice_is_refused() -> None:
+    spark_types = pytest.importorskip("pyspark.sql.types")
+    schema = spark_types.StructType().add("a", spark_types.IntegerType()).add("a", spark_types.StringType())
+    with pytest.raises(QueryError, match="names the column 'a' twice"):
+        declared_schema(schema)

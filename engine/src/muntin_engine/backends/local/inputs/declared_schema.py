@@ -80,6 +80,8 @@ def declared_schema(schema: object) -> pa.Schema:
     elif type(schema).__module__.startswith("pyspark.") and hasattr(schema, "fields"):
         columns = {}
         for part in schema.fields:
+            if part.name in columns:
+                raise QueryError(f"schema= names the column {part.name!r} twice")
             columns[part.name] = _type_of_text(part.name, part.dataType.simpleString())
     elif _is_record(schema):
         columns = _columns_of_record(schema)
