@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from muntin.errors import QueryError
 from muntin.errors.messages import Earlier
-from muntin_engine.backends.planning.read_columns import orders_by_name
+from muntin_engine.backends.planning.read_columns import backquoted, orders_by_name
 from muntin_engine.plan.request import ROLES
 from muntin_engine.time.source_rules import SourceRules
 
@@ -122,10 +122,10 @@ class UnionColumns:
         for role in ROLES:
             if role in self.shared:
                 columns[role] = role  # the union names its columns by their roles
-        columns["keys"] = tuple(f"`{name}`" for name in self.keys)
+        columns["keys"] = tuple(map(backquoted, self.keys))
         columns["conditions"] = conditions
         columns["order"] = None
-        orders = tuple(f"`{name}`" for name in self.orders)
+        orders = tuple(map(backquoted, self.orders))  # `order 2` is no name without backquotes
         if orders:
             columns["order"] = orders if len(orders) > 1 else orders[0]  # `events` takes a single column by itself
         return columns
@@ -167,4 +167,4 @@ def _condition_name(streams: Mapping[str, InputRequest]) -> str:
             # A column object of Spark's is spelled `Column<'km > 2'>`.
             texts = [str(condition).removeprefix("Column<'").removesuffix("'>") for condition in stream.conditions]
             spelled.append(f"{name}: {' and '.join(texts)}")
-    return "; ".join(spelled).replace("`", "")
+    return "; ".join(spelled).replace("`", "")  # so that backquotes around the name need no others within it

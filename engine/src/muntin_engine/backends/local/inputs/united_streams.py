@@ -26,6 +26,7 @@ from muntin_engine.backends.local.frames.local_frame import (
 from muntin_engine.backends.local.frames.micro_batch import MicroBatch
 from muntin_engine.backends.local.inputs.column_lookup import TextColumn, column_expression
 from muntin_engine.backends.local.inputs.column_reader import LocalColumnReader
+from muntin_engine.backends.planning.read_columns import backquoted
 from muntin_engine.backends.planning.union_columns import UnionColumns, event_columns, source_rules, sources_of
 from muntin_engine.plan.request import SqlExpression
 
@@ -126,7 +127,7 @@ def unite(streams: Mapping[str, InputRequest]) -> UnitedStreams:
     # Whether a row meets the conditions of its own stream is a column, and that column is the condition of the union.
     conditions: tuple[SqlExpression, ...] = ()
     if union_columns.condition:
-        conditions = (SqlExpression(f"`{union_columns.condition}`"),)
+        conditions = (SqlExpression(backquoted(union_columns.condition)),)
     heartbeats: list[Heartbeat] = []
     for name, stream in streams.items():
         heartbeats += _heartbeats(name, stream)

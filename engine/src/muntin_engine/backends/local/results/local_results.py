@@ -18,6 +18,7 @@ from muntin_engine.backends.local.refusals import failures_of_rows
 from muntin_engine.backends.local.runs.batch_output import BatchOutput
 from muntin_engine.backends.local.runs.static_run import StaticRun
 from muntin_engine.backends.planning.query_task import task_of
+from muntin_engine.backends.planning.read_columns import backquoted
 from muntin_engine.backends.planning.result_schemas import evicted_schema, refused_schema, result_schema
 from muntin_engine.backends.static_counts import BucketCounts, StaticCounts
 from muntin_engine.plan.metrics import skipped_metric
@@ -108,7 +109,8 @@ def selected(results: pa.Table, selection: Selection) -> pa.Table:
     fields: list[pa.Field] = []
     columns: list[str] = []
     for name in selection.names(results.schema.names):
-        expression = translated(selection.columns.get(name, f"`{name}`"), results.schema)
+        text = selection.columns.get(name, backquoted(name))  # a column that is not computed stays as it is
+        expression = translated(text, results.schema)
         fields.append(pa.field(name, expression.type))
         columns.append(f"{expression.sql} AS {quoted(name)}")
     with failures_of_rows("select() or where() cannot be computed"):
