@@ -131,7 +131,8 @@ class StaticCounts:
         rejected = reasons.total()
         if not rejected:
             return ""
-        largest_first = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))  # equal ones by their reasons
+        # The most frequent reason comes first; reasons that are as frequent come in the order of their texts.
+        largest_first = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
         spelled = ", ".join(f"{number:,} {reason}" for reason, number in largest_first)
         so_far = ""
         if self.buckets is not None and not self.is_complete:

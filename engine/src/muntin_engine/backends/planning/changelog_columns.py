@@ -124,7 +124,7 @@ def _key_columns(
 def lifetime_column(columns: Sequence[str]) -> str:
     """Return the name of the column with the lifetimes of rows.
 
-    A row is final once the watermark has passed the lifetime of the row.
+    The caller compares lifetimes with the watermark: a row is final once the watermark has passed its lifetime.
 
     Args:
         columns: The names of the columns of the rows.

@@ -84,7 +84,8 @@ class ReadColumns:
         Raises:
             QueryError: There is no such column.
         """
-        # The contract looks up columns by name, and two of them may be the same: a number is the name of each.
+        # A reader returns columns by the names under which it was asked for them. Two of these columns may be the same,
+        # so each is asked for under a number.
         numbered = {str(number): column for number, column in enumerate(columns)}
         return list(self.reader.look_up(self.df, numbered, dict.fromkeys(numbered, reader)).values())
 

@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from muntin_engine.backends.local.duckdb_types import duckdb_type
 from muntin_engine.backends.local.expressions.duckdb_expression import (
+    MOST_DIGITS,
     DuckdbExpression,
     cast,
     computed_where,
@@ -130,7 +131,7 @@ def _sum(rows: _AggregatedRows, node: exp.Expr) -> DuckdbExpression:
     if pa.types.is_integer(value.type):
         result = pa.int64()
     elif pa.types.is_decimal(value.type):
-        result = pa.decimal128(min(value.type.precision + 10, 38), value.type.scale)  # Spark's rule
+        result = pa.decimal128(min(value.type.precision + 10, MOST_DIGITS), value.type.scale)  # Spark's rule
     else:
         result = pa.float64()
         value = cast(value, result)

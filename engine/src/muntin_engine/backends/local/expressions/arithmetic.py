@@ -45,8 +45,8 @@ def _translate_sum(translator: Translator, node: exp.Binary) -> DuckdbExpression
     """Translate a sum or a difference of numbers, or of times and lengths of time."""
     sign = _SUMS[type(node)]
     left = translator.translate(node.this)
-    # An interval of months has no translation as a value: so a time that is moved by months is decided on before the
-    # right operand is translated.
+    # A time that is moved by months comes first: an interval of months has no value, so that the right operand alone
+    # could not be translated.
     moved = moved_by_months(left, sign, node.expression)
     if moved is not None:
         return moved

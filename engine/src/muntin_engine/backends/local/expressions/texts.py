@@ -176,6 +176,7 @@ def _translate_right(translator: Translator, node: exp.Right) -> DuckdbExpressio
     """Translate `RIGHT(s, count)`; Spark returns empty text for a negative count, and DuckDB leaves characters out."""
     value = text_in(translator, node, node.this)
     count = _count_in(translator, node, node.expression)
+    # `LEFT(s, 0)` is empty text, but null for null.
     sql = f"(CASE WHEN {count.sql} <= 0 THEN LEFT({value.sql}, 0) ELSE RIGHT({value.sql}, {count.sql}) END)"
     return DuckdbExpression(sql, pa.string(), may_raise=any_raises(value, count))
 

@@ -270,12 +270,15 @@ class NamedFiles:
     def of(cls, frame: str | os.PathLike[str]) -> NamedFiles:
         """Find the files that a path names.
 
+        Args:
+            frame: The path of a file or a folder, a pattern, or a `FilePart`, which names its files itself.
+
         Raises:
             QueryError: There is no file, the files are of several formats, or their format cannot be read.
         """
         path = os.fspath(frame)
         if isinstance(frame, FilePart):
-            return cls(path, list(frame.files), _FORMATS[".parquet"])  # no others have parts
+            return cls(path, list(frame.files), _FORMATS[".parquet"])  # no files of other formats have parts
         paths = _paths_named(path)
         suffixes = {Path(file_path).suffix.casefold() for file_path in paths}
         file_format = _FORMATS.get(suffixes.pop()) if len(suffixes) == 1 else None
@@ -381,7 +384,8 @@ def _paths_matching(pattern: str) -> list[str]:
     first letter of its name.
     """
     pattern_of_name = os.path.basename(pattern)
-    path_by_place: dict[str, str] = {}  # `**` matches a folder, and each file in it too: every file counts once
+    # `**` matches a folder, and also each file in it. By their absolute paths, files count once.
+    path_by_absolute_path: dict[str, str] = {}
     for match in sorted(glob.glob(pattern, recursive=True)):
         name = os.path.basename(match)
         paths = [match]
@@ -390,8 +394,8 @@ def _paths_matching(pattern: str) -> list[str]:
         elif name[0] in "._" and not pattern_of_name.startswith(name[0]):
             paths = []
         for path in paths:
-            path_by_place.setdefault(os.path.abspath(path), path)
-    return list(path_by_place.values())
+            path_by_absolute_path.setdefault(os.path.abspath(path), path)
+    return list(path_by_absolute_path.values())
 
 
 def _paths_in(folder: Path) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import pyarrow as pa
 import sqlglot
@@ -136,10 +136,10 @@ def _type_of_text(name: str, text: str) -> pa.DataType:
     """
     try:
         node = exp.DataType.build(text, dialect="spark")
-    except (SqlglotError, ValueError):
-        _refuse(name, text)
+    except (SqlglotError, ValueError) as error:
+        raise _refusal(name, text) from error
     if has_collation(node):
-        _refuse_collation(name, text)
+        raise _refusal_of_collation(name, text)
     return _type_of_node(name, node)
 
 
@@ -154,7 +154,7 @@ def _type_of_part(name: str, part: exp.ColumnDef) -> pa.DataType:
         QueryError: Its type has no meaning in a query, or its text has a collation.
     """
     if has_collation(part):
-        _refuse_collation(name, part.sql(dialect="spark"))
+        raise _refusal_of_collation(name, part.sql(dialect="spark"))
     assert part.kind is not None, "a column without a type was refused"
     return _type_of_node(name, part.kind)
 
@@ -187,14 +187,14 @@ def _type_of_node(name: str, node: exp.DataType) -> pa.DataType:
         parts: list[tuple[str, pa.DataType]] = []
         for part in node.expressions:
             if not isinstance(part, exp.ColumnDef) or part.kind is None:  # `struct<int>`, a field without a name
-                _refuse(name, node.sql(dialect="spark").lower())
+                raise _refusal(name, node.sql(dialect="spark").lower())
             parts.append((part.name, _type_of_part(name, part)))
         return pa.struct(parts)
     if isinstance(kind, exp.Interval) and kind.sql(dialect="spark").lower() == "interval day to second":
         return LENGTH
     data_type = _NAMED_TYPES.get(kind) if isinstance(kind, exp.DType) else None
     if data_type is None:
-        _refuse(name, node.sql(dialect="spark").lower())
+        raise _refusal(name, node.sql(dialect="spark").lower())
     return data_type
 
 
@@ -220,7 +220,7 @@ def _type_of_arrow(name: str, data_type: pa.DataType) -> pa.DataType:
         return pa.map_(_type_of_arrow(name, data_type.key_type), _type_of_arrow(name, data_type.item_type))
     if pa.types.is_struct(data_type):
         return pa.struct([(part.name, _type_of_arrow(name, part.type)) for part in data_type])
-    return _refuse(name, str(data_type))
+    raise _refusal(name, str(data_type))
 
 
 def _is_record(schema: object) -> bool:
@@ -270,18 +270,18 @@ def _type_of_field(name: str, field: Field) -> pa.DataType:
     )
 
 
-def _refuse(name: str, spelled_type: str) -> NoReturn:
-    """Raise the error for a column of a type that has no meaning in a query."""
-    raise QueryError(
+def _refusal(name: str, spelled_type: str) -> QueryError:
+    """Return the error for a column of a type that has no meaning in a query."""
+    return QueryError(
         f"schema= declares {name!r} as {spelled_type}, which has no meaning in a query\n"
         "  expected: numbers, text, bytes, booleans, dates, timestamps, intervals of days to seconds,\n"
         "  or lists, structs and maps of them; leave the column out, or cast it before events()"
     )
 
 
-def _refuse_collation(name: str, spelled_type: str) -> NoReturn:
-    """Raise the error for a column of text with a collation."""
-    raise QueryError(
+def _refusal_of_collation(name: str, spelled_type: str) -> QueryError:
+    """Return the error for a column of text with a collation."""
+    return QueryError(
         f"schema= declares {name!r} as {spelled_type}, and text with a collation has no meaning in a query\n"
         "  expected: string; before events(), cast it to one whose bytes are compared: collate(name, 'UTF8_BINARY')"
     )

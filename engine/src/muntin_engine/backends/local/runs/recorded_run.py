@@ -105,5 +105,5 @@ def _row_counts(output: Iterable[BucketOutput]) -> list[tuple[str, int]]:
 
 
 def _no_state() -> pa.Table:
-    """Stand for the reader of the state with which a recording begins: it is never called, as there is none."""
+    """Stand for the reader of the state with which a recording begins; it is never called, as there is no state yet."""
     raise AssertionError("a run over tables begins without a state")
