@@ -165,7 +165,7 @@ class StaticCounts:
         """Return the warning about results that do not fit their columns; empty if there are none."""
         overflow_counts = Counter[str]()
         first_overflows: dict[str, ColumnOverflows] = {}
-        # Bucket by bucket, so that the first value does not depend on which bucket was done first.
+        # The buckets are taken in their order: so the first value does not depend on which of them was done first.
         for _, bucket_counts in sorted(self.counts.items()):
             for column, overflows in bucket_counts.overflows.items():
                 overflow_counts[column] += overflows.number

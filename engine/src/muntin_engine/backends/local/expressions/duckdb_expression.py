@@ -77,7 +77,7 @@ def unless_null(left: DuckdbExpression, right: DuckdbExpression, sql: str) -> st
 def computed_where(condition: DuckdbExpression | None, value: DuckdbExpression) -> DuckdbExpression:
     """Return a value that may raise as one that is computed only for rows that meet a condition.
 
-    A WHERE alone is not enough: DuckDB may compute a value before it leaves out rows by another query's condition.
+    A WHERE alone is not enough: if an outer query has a condition on the value, DuckDB may test that one first.
 
     Args:
         condition: The condition; None if all rows meet it.
@@ -108,7 +108,7 @@ def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
         return right
     if is_number(left) and is_number(right):
         return _common_number(left, right)
-    # Text beside a time or a date is read as one, on either side.
+    # Text on either side is read as a time or a date if the other side is one.
     for text, time in ((left, right), (right, left)):
         if pa.types.is_string(text) and (pa.types.is_date(time) or pa.types.is_timestamp(time)):
             return time

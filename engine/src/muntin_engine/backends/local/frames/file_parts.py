@@ -90,9 +90,7 @@ def parts_of(path: str, files: Sequence[str]) -> list[FilePart]:
         files: The files, in their order.
 
     Returns:
-        The parts. There are none if the files have to be read as a whole, for one of three reasons: the files differ in
-        their columns, and a part without a column would lack it where the whole has nulls; the files have a column with
-        the name of DuckDB's row numbers; or a file cannot be read.
+        The parts; none if the files have to be read as a whole.
     """
     schemas: list[pa.Schema] = []
     groups_by_file: list[list[RowGroup]] = []
@@ -104,8 +102,11 @@ def parts_of(path: str, files: Sequence[str]) -> list[FilePart]:
         schemas.append(metadata.schema.to_arrow_schema().remove_metadata())
         groups_by_file.append(list(_row_groups_of(file, metadata)))
 
+    # Where files differ in their columns, a part may lack a column that is null in the rows of the whole.
+    if any(schema != schemas[0] for schema in schemas):
+        return []
     # DuckDB finds a part of a file by its column of row numbers, which a column of the same name would hide.
-    if any(schema != schemas[0] for schema in schemas) or _ROW_NUMBER in schemas[0].names:
+    if _ROW_NUMBER in schemas[0].names:
         return []
     return [_part(path, groups) for groups in _cut(groups_by_file)]
 

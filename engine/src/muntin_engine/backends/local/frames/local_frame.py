@@ -430,7 +430,7 @@ def kept_columns(frame: LocalFrame, names: Collection[str]) -> list[tuple[str, D
 
 
 def called_by_all(frames: Iterable[LocalFrame]) -> tuple[CalledFunction, ...]:
-    """Return the functions that several tables call."""
+    """Return the functions that any of several tables calls."""
     functions: list[CalledFunction] = []
     for frame in frames:
         functions += frame.called_functions()

@@ -67,9 +67,9 @@ def with_payload(
 def _with_replaced(frame: LocalFrame, computed: Mapping[str, DuckdbExpression]) -> ChangedFrame:
     """Return a table with all of its columns and computed ones.
 
-    A computed column replaces the column of its name, in any case and at its place; the others come last.
+    A computed column takes the place of the column of its name, in any case. Columns of new names come last.
     """
-    new_names = {name.casefold(): name for name in computed}  # of the columns that have no place yet
+    new_names = {name.casefold(): name for name in computed}  # by the name in small letters, those without a place yet
     columns: list[tuple[str, DuckdbExpression]] = []
     kept_names: set[str] = set()
     for name, column in kept_columns(frame, frame.schema.names):

@@ -76,9 +76,11 @@ def evaluated_blobs(query: PlannedQuery, task: TaskPayload, *, warns: bool) -> G
     # output, as metrics; in other queries the map tasks count them.
     skipped_rows = Counter[str]()
     label_of_metric = {skipped_metric(label): label for label in task.labels_of_skipping_modules}
-    counts: dict[int, BucketCounts] = {}  # by the number of a part of the output; 0 is for what map tasks count
+    # The counts of each part of the output, by its number from 1 on; under 0, those of skipped rows.
+    counts: dict[int, BucketCounts] = {}
     for place, output in enumerate(run.outputs(), 1):
         if warns:
+            # Skipped rows are added up apart, in `skipped_rows`.
             counts[place] = BucketCounts.of_output(output.blobs, skipped={}, overflows=output.overflows)
         for blob in output.blobs:
             if blob.stream in label_of_metric:
