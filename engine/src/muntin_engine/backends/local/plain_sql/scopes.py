@@ -20,7 +20,8 @@ class SourceColumn:
     Attributes:
         column: The column.
         sql: Its value in DuckDB's SQL.
-        source: The name of the table that it is of, in small letters; empty for one that USING makes of two.
+        source: The name of the table that it is of, in small letters; empty for a column of a query without an alias,
+            and for one that USING makes of two.
         is_plain: True if its name alone finds it, and `*` has it; False for the two that USING joins.
     """
 
