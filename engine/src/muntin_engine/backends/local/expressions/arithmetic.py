@@ -79,7 +79,8 @@ def _translate_product(translator: Translator, node: exp.Mul) -> DuckdbExpressio
         precision = left.type.precision + right.type.precision + 1
         scale = left.type.scale + right.type.scale
         result = _decimal_result(translator, node, precision, scale)
-        # DuckDB multiplies in 64 bits, where a product may overflow, unless an operand needs more. So one is widened.
+        # The left operand is widened: DuckDB multiplies in 64 bits, where a product may overflow, unless an operand
+        # needs more.
         wide = pa.decimal128(MOST_DIGITS, left.type.scale)
         sql = f"CAST(multiply({cast(left, wide).sql}, {right.sql}) AS {duckdb_type(result)})"
         return DuckdbExpression(unless_null(left, right, sql), result, may_raise=True)

@@ -243,8 +243,8 @@ def _translate_replace(translator: Translator, node: exp.Replace) -> DuckdbExpre
 @rule(exp.ConcatWs)
 def _translate_concat_ws(translator: Translator, node: exp.ConcatWs) -> DuckdbExpression:
     """Translate `concat_ws(separator, ...)`, which leaves nulls out; without texts it is empty."""
-    # sqlglot notes that Spark leaves nulls out, as DuckDB does, and that it takes lists of texts, which are refused
-    # below. They are read all the same: the translator refuses a node with a part that its rule has not read.
+    # By these two parts, sqlglot notes that Spark leaves nulls out, as DuckDB does, and takes lists of texts, which are
+    # refused below. They are read only because the translator refuses a node with a part that its rule has not read.
     for part in ("coalesce", "flatten"):
         _ = node.args.get(part)
     separator, *values = (text_in(translator, node, operand) for operand in node.expressions)

@@ -298,7 +298,7 @@ class NamedFiles:
             raise QueryError("{value!r} cannot be read: {reason}", value=self.path, reason=reason_of(error)) from error
 
     def refusals(self, names: Sequence[str], all_names: Sequence[str]) -> dict[str, str]:
-        """Return the errors for reading columns that not all files have, or have in one type; by name of the column.
+        """Return the errors for reading columns that a file lacks, or that files have in several types; by column name.
 
         Args:
             names: The names of the columns.

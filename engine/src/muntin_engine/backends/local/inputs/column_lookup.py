@@ -66,8 +66,8 @@ def look_up_column(frame: LocalFrame, column: ColumnLike, reader: str) -> InputC
     is_plain_text = isinstance(column, str) and not isinstance(column, SqlExpression)
     column_name = _column_name(frame, str(column)) if is_plain_text else None
     if column_name is not None:
-        # A struct with one field that has no meaning in a query is not hidden: its other fields can be read. It is an
-        # error only if the query lets the whole struct travel, so the refusal goes along.
+        # A struct with a field that has no meaning in a query is not hidden: its other fields can be read. The refusal
+        # goes along with the struct, as it is an error only if the query lets the whole struct travel.
         refusal = frame.refusal(column_name)
         if refusal is not None and frame.is_hidden(column_name):
             raise QueryError(refusal)
@@ -99,7 +99,7 @@ def _described(name: str, data_type: pa.DataType, refusal: str | None = None) ->
 def _unread_part(data_type: pa.DataType) -> str | None:
     """Return Spark's word for the first part of a type that is not read, or None if all parts are read.
 
-    A part that is not read has the null type in the place of its own, which Spark calls `void`.
+    A part that is not read has the null type, which Spark calls `void`, in place of the type that it really has.
     """
     if pa.types.is_null(data_type):
         return "void"

@@ -158,7 +158,8 @@ def _add_keys(
         condition: The condition of WHERE; None without one.
 
     Raises:
-        QueryError: An expression has no translation of the same meaning, or a type that is not compared alike.
+        QueryError: An expression has no translation of the same meaning, or a type that Spark and DuckDB compare
+            differently.
     """
     group = tree.args.get("group")
     if group is None:

@@ -232,7 +232,7 @@ class WorkerPool:
 
 
 def _future_of_run(run_here: Callable[[Job], Any], job: Job) -> Future[Any]:
-    """Run a job in this process, and return its result as a future, which raises an error when it is asked for it.
+    """Run a job in this process, and return its result as a future, which raises an error when the result is due.
 
     Args:
         run_here: The function that runs the job.
