@@ -24,8 +24,8 @@ class UnionColumns:
 
     Attributes:
         keys: The names of the keys, those of the first stream.
-        shared: The names of the other columns, in any of the streams.
-        orders: The names of those among the shared columns that order rows; the first one decides first.
+        shared: The names, in the union, of the other columns that any of the streams has, such as `start`.
+        orders: The names of those among the shared columns that order rows of one time; the first one decides first.
         condition: The name of the column that says whether a row meets the conditions of its stream; empty if there
             are none.
     """

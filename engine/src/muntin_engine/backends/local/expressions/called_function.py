@@ -46,6 +46,7 @@ DuckDB has no struct without fields, and a function may have no arguments.
 
 _NUMBERS: Final = count()
 _NAME: Final = re.compile(r"muntin_function_\d+")
+"""The names under which DuckDB knows functions: each has the next number."""
 
 
 class CalledFunction:

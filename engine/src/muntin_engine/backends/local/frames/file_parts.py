@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 PART_ROWS: Final = 500_000
-"""The number of rows at which a part ends. A map task merges more of them than it does of a batch."""
+"""The number of rows at which a part ends: a map task that gets many rows at once can merge more of them."""
 
 PART_BYTES: Final = 128 * 2**20
 """The bytes of rows, as they lie in memory, at which a part ends."""
@@ -28,7 +28,7 @@ class FilePart(os.PathLike[str]):
         path: The path that the query writer gave.
         files: The files.
         rows: The number of the rows.
-        condition: The condition that the rows of the part meet, in DuckDB's SQL; None if all rows are its own.
+        condition: The condition that the rows of the part meet, in DuckDB's SQL; None if it has all rows of its files.
     """
 
     path: str

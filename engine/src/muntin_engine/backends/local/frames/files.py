@@ -45,7 +45,7 @@ _HUGE_INTEGER: Final = re.compile(r"\bHUGEINT(?=[\[\],)]|$)")
 """The word for whole numbers of 128 bits in a type of DuckDB's; after the name of a field there is a space."""
 
 _MOST_FILES: Final = 2**31 - 1
-"""More files than there are."""
+"""The files of JSON in which DuckDB looks for columns: a number that is larger than any number of files."""
 
 
 class FileColumn(NamedTuple):

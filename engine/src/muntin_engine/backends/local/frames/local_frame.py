@@ -30,7 +30,7 @@ _TYPES: Final = "numbers, text, bytes, booleans, dates, timestamps, durations, o
 """The types that have a meaning in a query, for messages."""
 
 _SIZES: Final = (frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}), frozenset({"FLOAT", "DOUBLE"}))
-"""The types of numbers of several sizes, as DuckDB spells them, which a cast makes alike."""
+"""The types of numbers that differ only in their size, as DuckDB spells them."""
 
 
 class LocalFrame(ABC):
@@ -340,7 +340,7 @@ class ChangedFrame(LocalFrame):
 
     Attributes:
         frame: The other table.
-        columns: All columns in order, each with its name and its expression over that table. Names may come twice.
+        columns: All columns in order, each with its name and its expression over the other table. Names may come twice.
         kept_names: The names of the columns that are columns of the other table as they are.
     """
 

@@ -32,7 +32,7 @@ _END_BATCH: Final = 1
 """The numbers of the micro-batch with the rows, and of the one that ends the stream."""
 
 _NO_SPARK_QUERY: Final = ""
-"""The id in the place of that of a query of Spark's."""
+"""The id of Spark's query in the recording: a run over tables has no such query."""
 
 
 def record_run(query: PlannedQuery, recorder: Recorder) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from muntin_engine.wire.task_payload import TaskPayload
 
 START_SECONDS: Final = 1.0
-"""The seconds of work left for which workers are started: each takes half of one to start, beside this process."""
+"""The seconds of work left for which workers are started: a worker takes half a second to start."""
 
 WARM_SECONDS: Final = 0.3
 """The seconds of work left for which workers that run already are used."""
