@@ -120,6 +120,7 @@ def test_an_arrow_schema_declares_the_types_in_which_its_columns_are_read() -> N
         ("", "cannot be read"),
         ("a", "cannot be read"),
         ("a int) x", "cannot be read as columns of Spark's DDL"),
+        ("a int>) + CAST(NULL AS STRUCT<b int", "cannot be read as columns of Spark's DDL"),
         ("a variant", "'a' as variant, which has no meaning in a query"),
         ("a interval year to month", "interval year to month, which has no meaning"),
         ("a string collate UNICODE_CI", "text with a collation has no meaning"),

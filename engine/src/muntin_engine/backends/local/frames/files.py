@@ -12,6 +12,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple
@@ -471,7 +472,8 @@ def _check_lines(path: str, delimiter: str) -> None:
     Raises:
         QueryError: The file has such a row.
     """
-    with open(path, newline="", encoding="utf-8-sig", errors="replace") as file:
+    # Python's reader refuses fields that are longer than its limit. The lines from such a field on are not checked.
+    with open(path, newline="", encoding="utf-8-sig", errors="replace") as file, suppress(csv.Error):
         rows = csv.reader(file, delimiter=delimiter)
         names = next(rows, [])
         for row in rows:

@@ -106,7 +106,8 @@ def _columns_of_text(text: str) -> dict[str, pa.DataType]:
         cast = sqlglot.parse_one(f"CAST(NULL AS STRUCT<{text}>)", read="spark")
     except SqlglotError as error:
         raise _unreadable(text) from error
-    assert isinstance(cast, exp.Cast), "it was written as a cast"
+    if not isinstance(cast, exp.Cast):  # the text closes the struct, and goes on behind it
+        raise _unreadable(text)
     columns: dict[str, pa.DataType] = {}
     for part in cast.to.expressions:
         if not isinstance(part, exp.ColumnDef) or part.kind is None:
