@@ -74,12 +74,12 @@ class ReadColumns:
             names[place] = name
         return names
 
-    def look_up(self, columns: Sequence[ColumnLike], reader: str) -> list[InputColumn]:
+    def look_up(self, columns: Sequence[ColumnLike], reader_name: str) -> list[InputColumn]:
         """Look up columns.
 
         Args:
             columns: The columns, as the query writer names them.
-            reader: The words for what reads the columns, for errors, such as `join()`.
+            reader_name: The words for what reads the columns, for errors, such as `join()`.
 
         Raises:
             QueryError: There is no such column.
@@ -87,7 +87,7 @@ class ReadColumns:
         # A reader returns columns by the names under which it was asked for them. Two of these columns may be the same,
         # so each is asked for under a number.
         numbered = {str(number): column for number, column in enumerate(columns)}
-        return list(self.reader.look_up(self.df, numbered, dict.fromkeys(numbered, reader)).values())
+        return list(self.reader.look_up(self.df, numbered, dict.fromkeys(numbered, reader_name)).values())
 
     def carry(self, column: ColumnLike, input_column: InputColumn, read_field: Field) -> int:
         """Add a column to those that travel, unless it is among them, and return its place there.
