@@ -51,13 +51,13 @@ class TextColumn(BackendColumn):
         return str(self.column)
 
 
-def look_up_column(frame: LocalFrame, column: ColumnLike, reader: str) -> InputColumn:
+def look_up_column(frame: LocalFrame, column: ColumnLike, reader_name: str) -> InputColumn:
     """Describe a column of a table.
 
     Args:
         frame: The table.
         column: The column.
-        reader: The words for what reads the column, for errors, such as `where`.
+        reader_name: The words for what reads the column, for errors, such as `where`.
 
     Raises:
         QueryError: The table does not have the column, or it cannot be computed.
@@ -73,7 +73,7 @@ def look_up_column(frame: LocalFrame, column: ColumnLike, reader: str) -> InputC
             raise QueryError(refusal)
         return _described(column_name, frame.schema.field(column_name).type, refusal)
 
-    expression = column_expression(frame, column, reader)
+    expression = column_expression(frame, column, reader_name)
     name = str(column)
     if isinstance(column, str) and is_path(name):
         name = name.rpartition(".")[2]  # a field of a struct has its own name, as on Spark
@@ -112,20 +112,20 @@ def _unread_part(data_type: pa.DataType) -> str | None:
     return None
 
 
-def column_expression(frame: LocalFrame, column: ColumnLike, reader: str) -> DuckdbExpression:
+def column_expression(frame: LocalFrame, column: ColumnLike, reader_name: str) -> DuckdbExpression:
     """Return a column of a table in DuckDB's SQL.
 
     Args:
         frame: The table.
         column: A name, a path into a struct, or an expression, as text; or a `StructColumn` or a `TextColumn`.
-        reader: The words for what reads the column, for errors, such as `where`.
+        reader_name: The words for what reads the column, for errors, such as `where`.
 
     Raises:
         QueryError: The table does not have the column, or it cannot be computed.
         NeedsSparkError: The column is a column object of Spark's.
     """
     if isinstance(column, TextColumn):
-        return _as_text(column_expression(frame, column.column, reader), reader)
+        return _as_text(column_expression(frame, column.column, reader_name), reader_name)
     if isinstance(column, StructColumn):
         return _struct(frame, column)
     if isinstance(column, SqlExpression):
@@ -133,7 +133,7 @@ def column_expression(frame: LocalFrame, column: ColumnLike, reader: str) -> Duc
     if not isinstance(column, str):
         raise NeedsSparkError(
             f"the column {column!s}",
-            f"{reader} reads {column!s}, a column of Spark's, and the input is no DataFrame of Spark's\n"
+            f"{reader_name} reads {column!s}, a column of Spark's, and the input is no DataFrame of Spark's\n"
             "  write it as text in SQL, for example 'km / 1.6'",
         )
     name = _column_name(frame, column)
@@ -148,7 +148,7 @@ def column_expression(frame: LocalFrame, column: ColumnLike, reader: str) -> Duc
         raise QueryError(
             "{reader} reads {value!r}, and the input has no such column{advice}\n  it has {columns}",
             value=column,
-            reader=reader,
+            reader=reader_name,
             advice="" if advice is None else f"\n  {advice}",
             columns=", ".join(frame.schema.names) or "no columns",
         )
@@ -230,12 +230,12 @@ def _struct(frame: LocalFrame, column: StructColumn) -> DuckdbExpression:
     return DuckdbExpression(f"struct_pack({', '.join(values)})", pa.struct(fields))
 
 
-def _as_text(expression: DuckdbExpression, reader: str) -> DuckdbExpression:
+def _as_text(expression: DuckdbExpression, reader_name: str) -> DuckdbExpression:
     """Cast an expression of text, whole numbers or booleans to text.
 
     Args:
         expression: The expression.
-        reader: The reader of the column, for the error.
+        reader_name: The words for what reads the column, for the error.
 
     Raises:
         QueryError: The expression is of another type, whose text may differ from Spark's.
@@ -244,4 +244,4 @@ def _as_text(expression: DuckdbExpression, reader: str) -> DuckdbExpression:
         return expression
     if pa.types.is_integer(expression.type) or pa.types.is_boolean(expression.type):
         return DuckdbExpression(f"CAST({expression.sql} AS VARCHAR)", pa.string(), may_raise=expression.may_raise)
-    raise QueryError(f"{reader} is read as text, and is of type {spelled(expression.type)}\n  expected: text")
+    raise QueryError(f"{reader_name} is read as text, and is of type {spelled(expression.type)}\n  expected: text")

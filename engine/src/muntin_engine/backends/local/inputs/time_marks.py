@@ -58,10 +58,10 @@ def _punctuation(start: InputColumn, heartbeat: Heartbeat, delay: int, schema: p
         QueryError: The times of the heartbeat are of another kind than those of the events.
     """
     frame = opened(heartbeat.df)
-    reader = "with_heartbeat(at=...)"  # for errors
-    beat = look_up_column(frame, heartbeat.at, reader)
+    reader_name = "with_heartbeat(at=...)"  # for errors
+    beat = look_up_column(frame, heartbeat.at, reader_name)
     check_heartbeat(start, beat)
-    at = column_expression(frame, heartbeat.at, reader).sql
+    at = column_expression(frame, heartbeat.at, reader_name).sql
     # The delay is in ticks: microseconds of a timestamp, steps in the last place of a decimal, or ones of an integer.
     if beat.axis is Axis.TIME:
         time = f"{at} - to_microseconds({delay})"
