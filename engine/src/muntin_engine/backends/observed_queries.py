@@ -24,7 +24,7 @@ class QueryObserver(ABC):
 
     @abstractmethod
     def html(self, query: Any, *, is_active: bool) -> str:
-        """Return a query as HTML, for who looks at it in a notebook.
+        """Return a query as HTML, for somebody who looks at it in a notebook.
 
         Args:
             query: Spark's streaming query.

@@ -131,7 +131,8 @@ class StaticCounts:
         rejected = reasons.total()
         if not rejected:
             return ""
-        largest_first = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))  # equal ones by their reasons
+        # The most frequent reason comes first; reasons that are as frequent come in the order of their texts.
+        largest_first = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
         spelled = ", ".join(f"{number:,} {reason}" for reason, number in largest_first)
         so_far = ""
         if self.buckets is not None and not self.is_complete:
@@ -164,7 +165,7 @@ class StaticCounts:
         """Return the warning about results that do not fit their columns; empty if there are none."""
         overflow_counts = Counter[str]()
         first_overflows: dict[str, ColumnOverflows] = {}
-        # Bucket by bucket, so that the first value does not depend on which bucket was done first.
+        # The buckets are taken in their order: so the first value does not depend on which of them was done first.
         for _, bucket_counts in sorted(self.counts.items()):
             for column, overflows in bucket_counts.overflows.items():
                 overflow_counts[column] += overflows.number

@@ -39,9 +39,9 @@ class ChangelogColumns:
 
     Attributes:
         keys: The names of its key columns.
-        values: The names of the other columns of the table that it adds up to.
+        values: The names of the other columns of the table that the changelog adds up to.
         names: The names of all columns in order, with `change`.
-        has_ends: True if rows may be revised.
+        has_ends: True if changes may revise the ends of lifetimes, as the changelog has a column of new ends.
     """
 
     keys: Sequence[str]
@@ -77,7 +77,7 @@ class ChangelogColumns:
                 "  expected results that may be retracted, as with emit='speculative' or 'eager', and their key columns"
             )
         values = [name for name in columns if name not in (CHANGE, EVENT_ID, NEW_END, *keys)]
-        names = [name for name in columns if name != NEW_END]  # a sum of changes has the new end in its lifetime
+        names = [name for name in columns if name != NEW_END]  # a summed row has the new end in its lifetime
         return cls(keys, values, names, has_ends)
 
     @property
@@ -124,7 +124,7 @@ def _key_columns(
 def lifetime_column(columns: Sequence[str]) -> str:
     """Return the name of the column with the lifetimes of rows.
 
-    A row is final once the watermark has passed the lifetime of the row.
+    The caller compares lifetimes with the watermark: a row is final once the watermark has passed its lifetime.
 
     Args:
         columns: The names of the columns of the rows.

@@ -73,7 +73,7 @@ class InputColumn:
 
     @property
     def axis(self) -> Axis:
-        """The axis that it measures, as a column of times.
+        """The axis that the column measures, if its values are times.
 
         Raises:
             QueryError: The column is not a timestamp, integer or decimal, or a decimal of too many places.
@@ -96,7 +96,7 @@ class InputColumn:
         )
 
     def _axis_instead(self) -> ErrorMessage:
-        """Return advice on what to write instead of a column that is no axis."""
+        """Return advice on what to write instead of a column whose values are no times."""
         if self.kind in (ScalarKind.FLOAT, ScalarKind.DECIMAL):
             # Windows begin a tick after others end: an axis has a next value for each of its values.
             cast = WrittenExpression("CAST({} AS decimal(18, 6))", self.name)

@@ -72,6 +72,7 @@ def event_columns(plan: Plan, output: str) -> dict[str, Any]:
         output: `results` or `evicted_rows`.
     """
     lifetime = lifetime_column(plan, output)
+    # An evicted row is a point at the tick at which it leaves its window.
     is_point = output == EVICTED_ROWS or plan.timestamps is TimestampPolicy.POINT_AT_END
     columns: dict[str, Any] = {
         "start": f"{lifetime}.start",

@@ -229,7 +229,7 @@ class PlannedStream:
         columns: dict[str, ColumnLike] = {}
         identities: dict[str, str] = {}
         for name, column in request.named_columns.items():
-            is_text = name in _TEXTS
+            is_text = name in _TEXTS  # such as the column of changes, whatever its type is in the input
             columns[name] = self.reader.as_text(request.df, column) if is_text else column
             if isinstance(column, str):
                 identity = text_identity(column)

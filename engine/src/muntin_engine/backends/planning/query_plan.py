@@ -58,8 +58,8 @@ def plan_query(
     streams = [PlannedStream.of(reader, stream) for stream in request.streams]
     _check_streams(reader, streams)
     events = request.events
-    first = streams[0]
-    scale = AxisScale(first.axis, events.unit, first.columns["start"].name, first.decimal_places)
+    first_stream = streams[0]
+    scale = AxisScale(first_stream.axis, events.unit, first_stream.columns["start"].name, first_stream.decimal_places)
 
     # Modules, joins and triggers add the columns that they read to their streams, so a stream is projected after them.
     module_plans: list[ModulePlan] = []
@@ -73,7 +73,7 @@ def plan_query(
     join = None
     if request.join is not None:
         join = plan_join([stream.inputs for stream in streams], request.join)
-    expressions = _plan_expressions(first.inputs, request)
+    expressions = _plan_expressions(first_stream.inputs, request)
 
     # Columns that order rows of one time travel only where something reads the order. An edge event ends the event
     # before it, so where lifetimes are edges, the order says which of two rows of one time is the later one.
@@ -81,7 +81,7 @@ def plan_query(
     reads_order = reads_order or any(module.reads_order for module in modules)
     orders: list[list[int]] = []  # of each stream, the places of the ordering columns among its inputs
     for stream in streams:
-        is_read = stream.request.lifetimes == "edge" or (reads_order and stream is first)
+        is_read = stream.request.lifetimes == "edge" or (reads_order and stream is first_stream)
         orders.append(stream.order() if is_read else [])
 
     # Where the query names no clip policy or timestamp policy, the modules may bring one. The plan notes which of the
@@ -96,9 +96,9 @@ def plan_query(
     plan = checked_plan(
         Plan(
             inputs=tuple(stream.input_plan(scale, order) for stream, order in zip(streams, orders, strict=True)),
-            axis=first.axis,
+            axis=first_stream.axis,
             unit=events.unit,
-            decimal_places=first.decimal_places,
+            decimal_places=first_stream.decimal_places,
             window=scale.resolve(request.specification),
             clip=request.clip or clip_by_modules or ClipPolicy.NONE,
             timestamps=request.timestamps or timestamps_by_modules or TimestampPolicy.ALIGN,
@@ -201,7 +201,7 @@ def _plan_streams(stream: PlannedStream, output: str, call: ModuleCall, scale: A
         columns_by_input[name] = inputs.look_up(module_input.columns, f"the input {name} of {call.cls.name}")
 
     # The column of sources becomes one more input, as text: by it the module knows the stream of a row. It is cast only
-    # if it must be: a column that has a name is carried once for all modules, and a cast once for each of them.
+    # if it must be: the named column itself is carried once for all modules, and a cast of it once for each module.
     text = InputColumn(SOURCE.name, pa.string(), "string")
     is_text = stream.columns["source"].spelled_type == text.spelled_type
     column_to_carry: Any = source_column

@@ -74,19 +74,20 @@ class ReadColumns:
             names[place] = name
         return names
 
-    def look_up(self, columns: Sequence[ColumnLike], reader: str) -> list[InputColumn]:
+    def look_up(self, columns: Sequence[ColumnLike], reader_name: str) -> list[InputColumn]:
         """Look up columns.
 
         Args:
             columns: The columns, as the query writer names them.
-            reader: The words for what reads the columns, for errors, such as `join()`.
+            reader_name: The words for what reads the columns, for errors, such as `join()`.
 
         Raises:
             QueryError: There is no such column.
         """
-        # The contract looks up columns by name, and two of them may be the same: a number is the name of each.
+        # A reader returns columns by the names under which it was asked for them. Two of these columns may be the same,
+        # so each is asked for under a number.
         numbered = {str(number): column for number, column in enumerate(columns)}
-        return list(self.reader.look_up(self.df, numbered, dict.fromkeys(numbered, reader)).values())
+        return list(self.reader.look_up(self.df, numbered, dict.fromkeys(numbered, reader_name)).values())
 
     def carry(self, column: ColumnLike, input_column: InputColumn, read_field: Field) -> int:
         """Add a column to those that travel, unless it is among them, and return its place there.
@@ -122,6 +123,17 @@ def text_identity(column: str) -> str:
     if isinstance(column, SqlExpression) and not column.isidentifier():
         return repr(column)
     return str(column)
+
+
+def backquoted(name: str) -> str:
+    """Return the name of a column as expressions in Spark's SQL write it, whatever characters it has.
+
+    Example:
+        >>> backquoted("a b"), backquoted("a`b")
+        ('`a b`', '`a``b`')
+    """
+    doubled = name.replace("`", "``")
+    return f"`{doubled}`"
 
 
 def keys_of(reader: ColumnReader, df: Frame, keys: Sequence[ColumnLike]) -> list[InputColumn]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from muntin.errors import QueryError
 from muntin.errors.messages import Earlier
-from muntin_engine.backends.planning.read_columns import orders_by_name
+from muntin_engine.backends.planning.read_columns import backquoted, orders_by_name
 from muntin_engine.plan.request import ROLES
 from muntin_engine.time.source_rules import SourceRules
 
@@ -24,8 +24,8 @@ class UnionColumns:
 
     Attributes:
         keys: The names of the keys, those of the first stream.
-        shared: The names of the other columns, in any of the streams.
-        orders: The names of those among the shared columns that order rows; the first one decides first.
+        shared: The names, in the union, of the other columns that any of the streams has, such as `start`.
+        orders: The names of those among the shared columns that order rows of one time; the first one decides first.
         condition: The name of the column that says whether a row meets the conditions of its stream; empty if there
             are none.
     """
@@ -122,10 +122,10 @@ class UnionColumns:
         for role in ROLES:
             if role in self.shared:
                 columns[role] = role  # the union names its columns by their roles
-        columns["keys"] = tuple(f"`{name}`" for name in self.keys)
+        columns["keys"] = tuple(map(backquoted, self.keys))
         columns["conditions"] = conditions
         columns["order"] = None
-        orders = tuple(f"`{name}`" for name in self.orders)
+        orders = tuple(map(backquoted, self.orders))  # `order 2` is no name without backquotes
         if orders:
             columns["order"] = orders if len(orders) > 1 else orders[0]  # `events` takes a single column by itself
         return columns
@@ -167,4 +167,4 @@ def _condition_name(streams: Mapping[str, InputRequest]) -> str:
             # A column object of Spark's is spelled `Column<'km > 2'>`.
             texts = [str(condition).removeprefix("Column<'").removesuffix("'>") for condition in stream.conditions]
             spelled.append(f"{name}: {' and '.join(texts)}")
-    return "; ".join(spelled).replace("`", "")
+    return "; ".join(spelled).replace("`", "")  # so that backquotes around the name need no others within it

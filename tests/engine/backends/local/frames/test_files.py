@@ -170,6 +170,12 @@ def test_what_is_wrong_with_files_is_said(tmp_path: Path, name: str) -> None:
     assert len(str(raised.value)) < 600  # however many rows the file has
 
 
+def test_what_is_wrong_behind_a_long_field_is_left_to_duckdb(tmp_path: Path) -> None:
+    path = write(tmp_path / "wide.csv", "k,at,x\n" + "a" * 200_000 + ",1,3\nb,2,4,5\n")
+    with pytest.raises(QueryError, match=r"wide\.csv' cannot be read: Invalid Input Error"):
+        lists_by_key(path).results()
+
+
 def test_files_of_several_formats_are_refused(tmp_path: Path) -> None:
     write_parquet(tmp_path / "1.parquet")
     write(tmp_path / "2.csv", "k,at,x\n")

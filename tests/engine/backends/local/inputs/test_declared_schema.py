@@ -120,6 +120,7 @@ def test_an_arrow_schema_declares_the_types_in_which_its_columns_are_read() -> N
         ("", "cannot be read"),
         ("a", "cannot be read"),
         ("a int) x", "cannot be read as columns of Spark's DDL"),
+        ("a int>) + CAST(NULL AS STRUCT<b int", "cannot be read as columns of Spark's DDL"),
         ("a variant", "'a' as variant, which has no meaning in a query"),
         ("a interval year to month", "interval year to month, which has no meaning"),
         ("a string collate UNICODE_CI", "text with a collation has no meaning"),
@@ -143,4 +144,11 @@ def test_an_arrow_schema_declares_the_types_in_which_its_columns_are_read() -> N
 )
 def test_what_is_no_declaration_is_refused(schema: Any, words: str) -> None:
     with pytest.raises(QueryError, match=words):
+        declared_schema(schema)
+
+
+def test_a_schema_of_spark_that_names_a_column_twice_is_refused() -> None:
+    spark_types = pytest.importorskip("pyspark.sql.types")
+    schema = spark_types.StructType().add("a", spark_types.IntegerType()).add("a", spark_types.StringType())
+    with pytest.raises(QueryError, match="names the column 'a' twice"):
         declared_schema(schema)

@@ -54,6 +54,13 @@ def test_a_union_is_windowed_and_its_columns_are_computed() -> None:
     assert {(row["k"], row["y"]) for row in results.to_pylist()} == {("a", 2), ("b", 4)}
 
 
+def test_a_key_of_a_union_may_have_a_backquote_in_its_name() -> None:
+    table = BIKES.rename_columns(["k`", "at", "x", "area"])
+    united = union(first=events(table, key="k`", at="at"), second=events(table, key="k`", at="at"))
+    results: Any = united.window(tumbling(100)).aggregate(x=module("stats.sum", "x")).where("x > 2").results()
+    assert {(row["k`"], row["x"]) for row in results.to_pylist()} == {("b", 4)}
+
+
 def test_punctuation_without_a_source_is_that_of_all_sources_of_its_stream() -> None:
     table = pa.table(
         {

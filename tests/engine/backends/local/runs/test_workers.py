@@ -423,6 +423,25 @@ def program_that_idles_after_its_query(idle_seconds: float) -> str:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are listed as Linux does")
+def test_a_query_gets_no_workers_that_are_ended_after_another_one_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    class LockBeforeAQuery:
+        """Lets a query acquire workers as soon as the lock is free."""
+
+        def __enter__(self) -> None: ...
+
+        def __exit__(self, *_: object) -> None:
+            monkeypatch.undo()
+            next_pools.append(WorkerPool.acquire(7))
+
+    next_pools: list[WorkerPool] = []
+    pool = WorkerPool.acquire(7)
+    monkeypatch.setattr(WorkerPool, "_lock", LockBeforeAQuery())
+    pool.release(is_failed=True)
+    (next_pool,) = next_pools
+    assert next_pool is not pool
+    next_pool.release(is_failed=True)
+
+
 def test_workers_end_when_no_query_has_had_them_for_a_while() -> None:
     with running_program(program_that_idles_after_its_query(0.5), stdin=subprocess.PIPE) as process:
         assert next_line(process) == "2000\n"

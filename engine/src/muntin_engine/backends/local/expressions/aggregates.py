@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from muntin_engine.backends.local.duckdb_types import duckdb_type
 from muntin_engine.backends.local.expressions.duckdb_expression import (
+    MOST_DIGITS,
     DuckdbExpression,
     cast,
     computed_where,
@@ -31,8 +32,8 @@ def aggregate_of(translator: Translator, node: exp.Expr, where: DuckdbExpression
     Args:
         translator: The translator of the operand.
         node: The aggregate.
-        where: The condition of WHERE, which all rows meet; None without one. What may raise is computed only where it
-            holds, as DuckDB may compute it before it leaves the other rows out.
+        where: The condition of WHERE; None without one. An operand that may raise is computed only for rows that meet
+            the condition: DuckDB may compute operands before it leaves the other rows out.
 
     Raises:
         QueryError: The aggregate has no translation of the same meaning.
@@ -97,7 +98,7 @@ def _count(rows: _AggregatedRows, node: exp.Count) -> DuckdbExpression:
 def _operand_of(node: exp.Expr) -> tuple[str, exp.Expr | None]:
     """Return how an aggregate reads its operand: the word `DISTINCT ` or empty text, and the operand itself.
 
-    The operand is None if DISTINCT has several.
+    The operand is None if DISTINCT has several operands.
     """
     operand = node.this
     if not isinstance(operand, exp.Distinct):
@@ -130,7 +131,7 @@ def _sum(rows: _AggregatedRows, node: exp.Expr) -> DuckdbExpression:
     if pa.types.is_integer(value.type):
         result = pa.int64()
     elif pa.types.is_decimal(value.type):
-        result = pa.decimal128(min(value.type.precision + 10, 38), value.type.scale)  # Spark's rule
+        result = pa.decimal128(min(value.type.precision + 10, MOST_DIGITS), value.type.scale)  # Spark's rule
     else:
         result = pa.float64()
         value = cast(value, result)

@@ -45,8 +45,8 @@ def _translate_sum(translator: Translator, node: exp.Binary) -> DuckdbExpression
     """Translate a sum or a difference of numbers, or of times and lengths of time."""
     sign = _SUMS[type(node)]
     left = translator.translate(node.this)
-    # An interval of months has no translation as a value: so a time that is moved by months is decided on before the
-    # right operand is translated.
+    # A time that is moved by months comes first: an interval of months has no value, so that the right operand alone
+    # could not be translated.
     moved = moved_by_months(left, sign, node.expression)
     if moved is not None:
         return moved
@@ -79,7 +79,8 @@ def _translate_product(translator: Translator, node: exp.Mul) -> DuckdbExpressio
         precision = left.type.precision + right.type.precision + 1
         scale = left.type.scale + right.type.scale
         result = _decimal_result(translator, node, precision, scale)
-        # DuckDB multiplies in 64 bits, where a product may overflow, unless an operand needs more. So one is widened.
+        # The left operand is widened: DuckDB multiplies in 64 bits, where a product may overflow, unless an operand
+        # needs more.
         wide = pa.decimal128(MOST_DIGITS, left.type.scale)
         sql = f"CAST(multiply({cast(left, wide).sql}, {right.sql}) AS {duckdb_type(result)})"
         return DuckdbExpression(unless_null(left, right, sql), result, may_raise=True)

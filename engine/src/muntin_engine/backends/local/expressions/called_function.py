@@ -39,10 +39,14 @@ from muntin_engine.modules.function_call import call_function
 from muntin_engine.packages.pickled_code import pickled_with_local_code
 
 _ROW: Final = "row := TRUE"
-"""The first field of the struct of arguments: a struct without fields is none, and a function may have no arguments."""
+"""The first field of the struct of arguments, which no function reads.
+
+DuckDB has no struct without fields, and a function may have no arguments.
+"""
 
 _NUMBERS: Final = count()
 _NAME: Final = re.compile(r"muntin_function_\d+")
+"""The names under which DuckDB knows functions: each has the next number."""
 
 
 class CalledFunction:
@@ -73,7 +77,7 @@ class CalledFunction:
         self._argument_types = argument_types
         self._label = f"{function.name} {function.version}"
         self._lock = Lock()
-        # All arguments pass as the fields of one struct, behind the field of `_ROW`.
+        # All arguments pass as the fields of one struct. The field before them is the one of `_ROW`.
         fields: list[tuple[str, pa.DataType]] = [("row", pa.bool_())]
         for place, argument_type in enumerate(argument_types):
             fields.append((f"a{place}", argument_type))
@@ -108,7 +112,7 @@ class CalledFunction:
 
     def _values(self, rows: pa.StructArray) -> pa.Array:
         """Compute the values for rows of arguments, all at once if the function is vectorised."""
-        _, *stored_columns = rows.flatten()  # the first field is `_ROW`
+        _, *stored_columns = rows.flatten()  # the first field, `_ROW`, is no argument
         columns: list[pa.Array] = []
         for column, argument_type in zip(stored_columns, self._argument_types, strict=True):
             columns.append(column.cast(argument_type))
@@ -195,7 +199,10 @@ def called_function(function: Function[..., Any], argument_types: tuple[pa.DataT
 
 
 def functions_in(*sqls: str) -> tuple[CalledFunction, ...]:
-    """Return the functions of plugins that expressions in DuckDB's SQL call, each once."""
+    """Return the functions of plugins that expressions in DuckDB's SQL call, each once.
+
+    They are found by their names in DuckDB, under which `called_function` has registered them.
+    """
     names: dict[str, None] = {}  # a set that keeps its order
     for sql in sqls:
         names.update(dict.fromkeys(_NAME.findall(sql)))
@@ -204,8 +211,8 @@ def functions_in(*sqls: str) -> tuple[CalledFunction, ...]:
 
 def failure_in(error: Exception) -> BaseException | None:
     """Return the exception of a plugin's function that led to an error of DuckDB; None if it has another cause."""
-    # DuckDB passes on only the type and the text of an exception. The text of a `_FailedCallError` is the name of the
-    # function that failed.
+    # DuckDB passes on only the type and the text of an exception. `CalledFunction` raises a `_FailedCallError`, whose
+    # text is the name of the function in DuckDB, and keeps the exception itself.
     text = str(error)
     if _FailedCallError.__name__ not in text:
         return None
@@ -214,12 +221,12 @@ def failure_in(error: Exception) -> BaseException | None:
 
 
 def _unpacked(name: str, packed: bytes) -> CalledFunction:
-    """Return a function that another process sent, in which it is registered under a name.
+    """Return a function that another process sent.
 
-    The first call registers the function in this process, too, under the same name.
+    The first call registers the function with DuckDB in this process, under the name that it has in the other one.
 
     Args:
-        name: The name, which stands in the expressions that the other process sends.
+        name: The name in DuckDB, which the expressions that the other process sends call.
         packed: The function and the types of its arguments, as bytes.
     """
     import pickle

@@ -67,6 +67,7 @@ def converted(translator: Translator, node: exp.Expr, value: DuckdbExpression, t
     Raises:
         QueryError: The cast is not known to mean the same.
     """
+    # Text that is written out is read as a time now: text that is no time is refused when the query is planned.
     if value.literal is not None and (pa.types.is_date(target) or pa.types.is_timestamp(target)):
         return literal_as(translator, node, value.literal, target)
     if value.type == target or pa.types.is_null(value.type):

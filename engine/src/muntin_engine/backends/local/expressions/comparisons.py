@@ -124,7 +124,7 @@ def _as_type(translator: Translator, node: exp.Expr, value: DuckdbExpression, ta
 
 
 def literal_as(translator: Translator, node: exp.Expr, text: str, target: pa.DataType) -> DuckdbExpression:
-    """Translate text that is written out, and is compared with a date or a time or cast to one, into such a literal.
+    """Translate text that is written out, and is compared with a date or a time or cast to one, as a date or a time.
 
     Args:
         translator: The translator of the expression, for errors.

@@ -11,7 +11,7 @@ import pyarrow as pa
 from muntin_engine.backends.local.duckdb_types import duckdb_type
 
 INTEGERS: Final = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
-"""The types of whole numbers, the smallest first."""
+"""The types of whole numbers that a query has, the smallest first."""
 
 DIGITS: Final[Mapping[pa.DataType, int]] = {pa.int8(): 3, pa.int16(): 5, pa.int32(): 10, pa.int64(): 20}
 """The digits of the decimal that Spark takes for each type of whole numbers."""
@@ -32,7 +32,8 @@ class DuckdbExpression:
         type: The Arrow type of its values, as Spark's columns travel: `timestamp[us, tz=...]` is Spark's `timestamp`,
             without a zone it is `timestamp_ntz`.
         may_raise: True if it raises for some values, so that it must not be computed for rows that Spark leaves out.
-        literal: The text of a string literal, which Spark reads as a date or a time where it is compared with one.
+        literal: The text of a string literal, which Spark reads as a date or a time where it is compared with one;
+            None for all other expressions.
     """
 
     sql: str
@@ -59,9 +60,9 @@ def cast(value: DuckdbExpression, target: pa.DataType) -> DuckdbExpression:
 
 
 def unless_null(left: DuckdbExpression, right: DuckdbExpression, sql: str) -> str:
-    """Return an operation that is null where its left operand is, without computing the right one there.
+    """Return an operation that is null where its left operand is null, without computing the right operand there.
 
-    So does Spark, and it matters only if the right operand may raise.
+    Spark does not compute it there, either. It matters only if the right operand may raise.
 
     Args:
         left: The left operand.
@@ -76,7 +77,7 @@ def unless_null(left: DuckdbExpression, right: DuckdbExpression, sql: str) -> st
 def computed_where(condition: DuckdbExpression | None, value: DuckdbExpression) -> DuckdbExpression:
     """Return a value that may raise as one that is computed only for rows that meet a condition.
 
-    A WHERE alone is not enough: DuckDB may compute a value before it leaves out rows by another query's condition.
+    A WHERE alone is not enough: if an outer query has a condition on the value, DuckDB may test that one first.
 
     Args:
         condition: The condition; None if all rows meet it.
@@ -107,7 +108,7 @@ def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
         return right
     if is_number(left) and is_number(right):
         return _common_number(left, right)
-    # Text beside a time or a date is read as one, on either side.
+    # Text on either side is read as a time or a date if the other side is one.
     for text, time in ((left, right), (right, left)):
         if pa.types.is_string(text) and (pa.types.is_date(time) or pa.types.is_timestamp(time)):
             return time

@@ -46,7 +46,10 @@ def argument_series(column: pa.Array) -> pandas.Series[Any]:
 
 
 def _without_zones(data_type: pa.DataType) -> pa.DataType:
-    """Return a type in which all timestamps have lost their zone, also those within lists and maps."""
+    """Return a type in which all timestamps have lost their zone, also those within lists and maps.
+
+    Structs are not looked into: a call with a struct is refused when the query is written.
+    """
     if pa.types.is_timestamp(data_type):
         return LOCAL_TIME
     if pa.types.is_list(data_type):

@@ -98,7 +98,7 @@ def _decimal(translator: Translator, node: exp.Expr, digits: str, scale: int) ->
     Raises:
         QueryError: The number has too many digits.
     """
-    digits_before_point = digits.partition(".")[0].lstrip("-0")
+    digits_before_point = digits.partition(".")[0].lstrip("-0")  # without the sign, and without zeros before others
     precision = max(len(digits_before_point) + scale, 1)  # a decimal has a digit at least, also that of `0`
     if precision > MOST_DIGITS:
         raise translator.refusal(node, f"has {precision} digits", f"expected: at most {MOST_DIGITS}")

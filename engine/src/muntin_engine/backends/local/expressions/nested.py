@@ -132,7 +132,7 @@ def _size(translator: Translator, node: exp.Expr, operand: exp.Expr) -> DuckdbEx
 
 @function_rule("map_entries")
 def _translate_map_entries(translator: Translator, node: exp.Anonymous) -> DuckdbExpression:
-    """Translate `map_entries(m)`: an array of structs of a key and its value."""
+    """Translate `map_entries(m)`: an array of structs of a key and its value; null for null."""
     container = translator.operand(node, node.expressions[0], pa.types.is_map)
     entry_type = pa.struct([("key", container.type.key_type), ("value", container.type.item_type)])
     sql = f"(CASE WHEN {container.sql} IS NOT NULL THEN map_entries({container.sql}) END)"

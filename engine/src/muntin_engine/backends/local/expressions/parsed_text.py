@@ -60,11 +60,12 @@ def _cast_to(parser: Any, value: exp.Expr, data_type: exp.DataType) -> exp.Expr:
     """Return the node of a cast that is written `x::bigint`; `3L`, which sqlglot reads as such a cast, is marked.
 
     Args:
-        parser: The parser, behind the type.
+        parser: The parser, which has just read the type.
         value: The value before the type.
         data_type: The type.
     """
     node: exp.Expr = parser.build_cast(strict=parser.STRICT_CAST, this=value, to=data_type)
+    # The last text that the parser read is `bigint` of `x::bigint`, and `L` of `3L`.
     if parser._prev.text.upper() in _ENDS_OF_NUMBERS:
         node.meta[IS_WRITTEN_OUT] = True
     return node

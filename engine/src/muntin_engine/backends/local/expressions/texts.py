@@ -176,6 +176,7 @@ def _translate_right(translator: Translator, node: exp.Right) -> DuckdbExpressio
     """Translate `RIGHT(s, count)`; Spark returns empty text for a negative count, and DuckDB leaves characters out."""
     value = text_in(translator, node, node.this)
     count = _count_in(translator, node, node.expression)
+    # `LEFT(s, 0)` is empty text, but null for null.
     sql = f"(CASE WHEN {count.sql} <= 0 THEN LEFT({value.sql}, 0) ELSE RIGHT({value.sql}, {count.sql}) END)"
     return DuckdbExpression(sql, pa.string(), may_raise=any_raises(value, count))
 
@@ -242,8 +243,8 @@ def _translate_replace(translator: Translator, node: exp.Replace) -> DuckdbExpre
 @rule(exp.ConcatWs)
 def _translate_concat_ws(translator: Translator, node: exp.ConcatWs) -> DuckdbExpression:
     """Translate `concat_ws(separator, ...)`, which leaves nulls out; without texts it is empty."""
-    # sqlglot notes that Spark leaves nulls out, as DuckDB does, and that it takes lists of texts, which are refused
-    # below. They are read all the same: the translator refuses a node with a part that its rule has not read.
+    # By these two parts, sqlglot notes that Spark leaves nulls out, as DuckDB does, and takes lists of texts, which are
+    # refused below. They are read only because the translator refuses a node with a part that its rule has not read.
     for part in ("coalesce", "flatten"):
         _ = node.args.get(part)
     separator, *values = (text_in(translator, node, operand) for operand in node.expressions)

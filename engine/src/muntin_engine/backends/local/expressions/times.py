@@ -342,7 +342,7 @@ def _ticks(translator: Translator, node: exp.Expr, operand: exp.Expr, length: in
     sql = micros
     if length > 1:
         # DuckDB's `//` rounds towards zero: before 1970 that is one too many, unless nothing remains. A remainder has
-        # the sign of the dividend, so it is below zero just there.
+        # the sign of the dividend, so it is below zero exactly where one is too many.
         sql = f"({micros} // {length} - CAST({micros} % {length} < 0 AS BIGINT))"
     return DuckdbExpression(sql, pa.int64(), may_raise=moment.may_raise)
 

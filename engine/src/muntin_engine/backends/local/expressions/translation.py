@@ -23,6 +23,7 @@ def translated(text: str, columns: pa.Schema) -> DuckdbExpression:
         >>> translated("km > 2 AND km IS NOT NULL", columns).sql
         '((("km" > CAST(2 AS INTEGER))) AND (("km" IS NOT NULL)))'
     """
+    # Imported here: it imports sqlglot, and takes as long as a small query.
     from muntin_engine.backends.local.expressions.parsed_text import parsed_and_translated
 
     return parsed_and_translated(text, columns)

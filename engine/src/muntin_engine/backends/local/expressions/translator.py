@@ -24,7 +24,10 @@ Node = TypeVar("Node", bound=exp.Expr)
 Rule: TypeAlias = "Callable[[Translator, Any], DuckdbExpression]"
 
 _RULES: dict[type[exp.Expr], Rule] = {}
+"""The rules by the kinds of nodes that they translate, as `rule` registers them."""
+
 _FUNCTIONS: dict[str, Rule] = {}
+"""The rules of calls by the names of the functions, as `function_rule` registers them."""
 
 
 def rule(
@@ -75,7 +78,7 @@ def function_rule(
 
 
 def function_rule_of(name: str) -> Rule | None:
-    """Return the rule of calls of a function that sqlglot has no kind of node for, by its name; None without one."""
+    """Return the rule of calls of a function that sqlglot has no kind of node for; None if the function has no rule."""
     return _FUNCTIONS.get(name)
 
 

@@ -48,7 +48,7 @@ def columns_of_arrow(connection: duckdb.DuckDBPyConnection, word: str, columns: 
     readings: dict[int, ColumnReading] = {}
     planned_types: dict[int, str] = {}
     if read_fields:
-        # A reader without batches in the place of a table: of some types pyarrow cannot make even an empty array.
+        # DuckDB gets a reader without batches, and no table: of some types pyarrow cannot make even an empty array.
         reader = pa.RecordBatchReader.from_batches(pa.schema(read_fields), [])
         relation = connection.from_arrow(reader)
         for place_name, duckdb_type in zip(relation.columns, relation.types, strict=True):
@@ -95,7 +95,7 @@ def _nested_type_for_duckdb(data_type: pa.DataType) -> pa.DataType | None:
             return None
         parts.append(part.with_type(part_type))
     if parts == [data_type.field(place) for place in range(data_type.num_fields)]:
-        return data_type  # the type itself: a cast to one that only equals it would copy all values
+        return data_type  # and not a new type that equals it, to which a cast would copy all values
     if pa.types.is_struct(data_type):
         return pa.struct(parts)
     if pa.types.is_map(data_type):

@@ -56,7 +56,7 @@ class ArrowData(FrameKind):
             return connection.from_arrow(for_duckdb(frame.select(list(names))))
         if isinstance(frame, pa.RecordBatchReader):
             if frame in _READ_READERS:  # a second reading would yield no rows, without an error
-                raise _read_before("the reader", "reader.read_all()")
+                raise _error_of_second_reading("the reader", "reader.read_all()")
             _READ_READERS.add(frame)
             return connection.from_arrow(for_duckdb(_with_columns(names, frame)))
         # An `ArrowStream`, which refuses a second reading itself.
@@ -115,9 +115,10 @@ class ArrowStream:
             QueryError: The object is no table.
         """
         self._frame = frame
-        # Kept until the rows are read: an object that can be read once must not be asked for a second reader.
+        # The reader is kept until the rows are read: some objects give one reader only.
         self._first_reader: pa.RecordBatchReader | None = _reader_of(frame)
-        self._has_rows = False  # true once rows were read; if a later reader has none, they can be read only once
+        # True once rows were read. If a later reader then has none, the rows can be read only once.
+        self._has_rows = False
         self.schema: pa.Schema = self._first_reader.schema
 
     def reader(self) -> pa.RecordBatchReader:
@@ -134,18 +135,18 @@ class ArrowStream:
         first_batch = next((batch for batch in batches if len(batch)), None)
         if first_batch is None:
             if self._has_rows:
-                raise _read_before(f"the {type(self._frame).__name__}", "pyarrow.table(stream)")
+                raise _error_of_second_reading(f"the {type(self._frame).__name__}", "pyarrow.table(stream)")
             return reader
         self._has_rows = True
         return pa.RecordBatchReader.from_batches(self.schema, chain([first_batch], batches))
 
 
-def _read_before(subject: str, table: str) -> QueryError:
-    """Return the error for rows that can be read only once, and were read before.
+def _error_of_second_reading(subject: str, table: str) -> QueryError:
+    """Return the error for rows that can be read only once, and are read again.
 
     Args:
         subject: The words for the object that had the rows.
-        table: The call that makes a table of such an object, as advice.
+        table: The call that makes a table of such an object, for the advice.
     """
     return QueryError(
         f"{subject} has been read, and its rows can be read once\n"

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 PART_ROWS: Final = 500_000
-"""The number of rows at which a part ends. A map task merges more of them than it does of a batch."""
+"""The number of rows at which a part ends: a map task that gets many rows at once can merge more of them."""
 
 PART_BYTES: Final = 128 * 2**20
 """The bytes of rows, as they lie in memory, at which a part ends."""
@@ -28,7 +28,7 @@ class FilePart(os.PathLike[str]):
         path: The path that the query writer gave.
         files: The files.
         rows: The number of the rows.
-        condition: The condition that the rows of the part meet, in DuckDB's SQL; None if all rows are its own.
+        condition: The condition that the rows of the part meet, in DuckDB's SQL; None if it has all rows of its files.
     """
 
     path: str
@@ -90,9 +90,7 @@ def parts_of(path: str, files: Sequence[str]) -> list[FilePart]:
         files: The files, in their order.
 
     Returns:
-        The parts. There are none if the files have to be read as a whole, for one of three reasons: the files differ in
-        their columns, and a part without a column would lack it where the whole has nulls; the files have a column with
-        the name of DuckDB's row numbers; or a file cannot be read.
+        The parts; none if the files have to be read as a whole.
     """
     schemas: list[pa.Schema] = []
     groups_by_file: list[list[RowGroup]] = []
@@ -104,8 +102,11 @@ def parts_of(path: str, files: Sequence[str]) -> list[FilePart]:
         schemas.append(metadata.schema.to_arrow_schema().remove_metadata())
         groups_by_file.append(list(_row_groups_of(file, metadata)))
 
+    # Where files differ in their columns, a part may lack a column that is null in the rows of the whole.
+    if any(schema != schemas[0] for schema in schemas):
+        return []
     # DuckDB finds a part of a file by its column of row numbers, which a column of the same name would hide.
-    if any(schema != schemas[0] for schema in schemas) or _ROW_NUMBER in schemas[0].names:
+    if _ROW_NUMBER in schemas[0].names:
         return []
     return [_part(path, groups) for groups in _cut(groups_by_file)]
 

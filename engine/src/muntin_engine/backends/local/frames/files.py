@@ -12,6 +12,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple
@@ -45,7 +46,7 @@ _HUGE_INTEGER: Final = re.compile(r"\bHUGEINT(?=[\[\],)]|$)")
 """The word for whole numbers of 128 bits in a type of DuckDB's; after the name of a field there is a space."""
 
 _MOST_FILES: Final = 2**31 - 1
-"""More files than there are."""
+"""The files of JSON in which DuckDB looks for columns: a number that is larger than any number of files."""
 
 
 class FileColumn(NamedTuple):
@@ -270,12 +271,15 @@ class NamedFiles:
     def of(cls, frame: str | os.PathLike[str]) -> NamedFiles:
         """Find the files that a path names.
 
+        Args:
+            frame: The path of a file or a folder, a pattern, or a `FilePart`, which names its files itself.
+
         Raises:
             QueryError: There is no file, the files are of several formats, or their format cannot be read.
         """
         path = os.fspath(frame)
         if isinstance(frame, FilePart):
-            return cls(path, list(frame.files), _FORMATS[".parquet"])  # no others have parts
+            return cls(path, list(frame.files), _FORMATS[".parquet"])  # no files of other formats have parts
         paths = _paths_named(path)
         suffixes = {Path(file_path).suffix.casefold() for file_path in paths}
         file_format = _FORMATS.get(suffixes.pop()) if len(suffixes) == 1 else None
@@ -295,7 +299,7 @@ class NamedFiles:
             raise QueryError("{value!r} cannot be read: {reason}", value=self.path, reason=reason_of(error)) from error
 
     def refusals(self, names: Sequence[str], all_names: Sequence[str]) -> dict[str, str]:
-        """Return the errors for reading columns that not all files have, or have in one type; by name of the column.
+        """Return the errors for reading columns that a file lacks, or that files have in several types; by column name.
 
         Args:
             names: The names of the columns.
@@ -381,7 +385,8 @@ def _paths_matching(pattern: str) -> list[str]:
     first letter of its name.
     """
     pattern_of_name = os.path.basename(pattern)
-    path_by_place: dict[str, str] = {}  # `**` matches a folder, and each file in it too: every file counts once
+    # `**` matches a folder, and also each file in it. By their absolute paths, files count once.
+    path_by_absolute_path: dict[str, str] = {}
     for match in sorted(glob.glob(pattern, recursive=True)):
         name = os.path.basename(match)
         paths = [match]
@@ -390,8 +395,8 @@ def _paths_matching(pattern: str) -> list[str]:
         elif name[0] in "._" and not pattern_of_name.startswith(name[0]):
             paths = []
         for path in paths:
-            path_by_place.setdefault(os.path.abspath(path), path)
-    return list(path_by_place.values())
+            path_by_absolute_path.setdefault(os.path.abspath(path), path)
+    return list(path_by_absolute_path.values())
 
 
 def _paths_in(folder: Path) -> list[str]:
@@ -467,7 +472,8 @@ def _check_lines(path: str, delimiter: str) -> None:
     Raises:
         QueryError: The file has such a row.
     """
-    with open(path, newline="", encoding="utf-8-sig", errors="replace") as file:
+    # Python's reader refuses fields that are longer than its limit. The lines from such a field on are not checked.
+    with open(path, newline="", encoding="utf-8-sig", errors="replace") as file, suppress(csv.Error):
         rows = csv.reader(file, delimiter=delimiter)
         names = next(rows, [])
         for row in rows:

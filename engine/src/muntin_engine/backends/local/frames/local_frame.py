@@ -30,7 +30,7 @@ _TYPES: Final = "numbers, text, bytes, booleans, dates, timestamps, durations, o
 """The types that have a meaning in a query, for messages."""
 
 _SIZES: Final = (frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}), frozenset({"FLOAT", "DOUBLE"}))
-"""The types of numbers of several sizes, as DuckDB spells them, which a cast makes alike."""
+"""The types of numbers that differ only in their size, as DuckDB spells them."""
 
 
 class LocalFrame(ABC):
@@ -282,7 +282,9 @@ class OpenFrame(LocalFrame):
         Raises:
             QueryError: The table cannot be read, or has changed since the query was planned.
         """
-        relation = self.kind.relation(new_connection(), self.source, names or self._counted_names())
+        # A query that only counts rows reads no columns, but the table has to be read by one of them.
+        read_names = names or self._counted_names()
+        relation = self.kind.relation(new_connection(), self.source, read_names)
         self._check_unchanged(relation)
         columns: list[str] = []
         for name in names:
@@ -316,7 +318,9 @@ class OpenFrame(LocalFrame):
         """
         for name, data_type in zip(relation.columns, map(str, relation.types), strict=True):
             planned_type = self.columns.named(name).planned_type
-            if planned_type is None or data_type == planned_type:
+            if planned_type is None:
+                continue  # the type cannot change
+            if data_type == planned_type:
                 continue
             are_sizes_of_one_kind = any({data_type, planned_type} <= sizes for sizes in _SIZES)
             if not are_sizes_of_one_kind:
@@ -336,7 +340,7 @@ class ChangedFrame(LocalFrame):
 
     Attributes:
         frame: The other table.
-        columns: All columns in order, each with its name and its expression over that table. Names may come twice.
+        columns: All columns in order, each with its name and its expression over the other table. Names may come twice.
         kept_names: The names of the columns that are columns of the other table as they are.
     """
 
@@ -426,7 +430,7 @@ def kept_columns(frame: LocalFrame, names: Collection[str]) -> list[tuple[str, D
 
 
 def called_by_all(frames: Iterable[LocalFrame]) -> tuple[CalledFunction, ...]:
-    """Return the functions that several tables call."""
+    """Return the functions that any of several tables calls."""
     functions: list[CalledFunction] = []
     for frame in frames:
         functions += frame.called_functions()

@@ -51,13 +51,13 @@ class TextColumn(BackendColumn):
         return str(self.column)
 
 
-def look_up_column(frame: LocalFrame, column: ColumnLike, reader: str) -> InputColumn:
+def look_up_column(frame: LocalFrame, column: ColumnLike, reader_name: str) -> InputColumn:
     """Describe a column of a table.
 
     Args:
         frame: The table.
         column: The column.
-        reader: The words for what reads the column, for errors, such as `where`.
+        reader_name: The words for what reads the column, for errors, such as `where`.
 
     Raises:
         QueryError: The table does not have the column, or it cannot be computed.
@@ -66,14 +66,14 @@ def look_up_column(frame: LocalFrame, column: ColumnLike, reader: str) -> InputC
     is_plain_text = isinstance(column, str) and not isinstance(column, SqlExpression)
     column_name = _column_name(frame, str(column)) if is_plain_text else None
     if column_name is not None:
-        # A struct with one field that has no meaning in a query is not hidden: its other fields can be read. It is an
-        # error only if the query lets the whole struct travel, so the refusal goes along.
+        # A struct with a field that has no meaning in a query is not hidden: its other fields can be read. The refusal
+        # goes along with the struct, as it is an error only if the query lets the whole struct travel.
         refusal = frame.refusal(column_name)
         if refusal is not None and frame.is_hidden(column_name):
             raise QueryError(refusal)
         return _described(column_name, frame.schema.field(column_name).type, refusal)
 
-    expression = column_expression(frame, column, reader)
+    expression = column_expression(frame, column, reader_name)
     name = str(column)
     if isinstance(column, str) and is_path(name):
         name = name.rpartition(".")[2]  # a field of a struct has its own name, as on Spark
@@ -99,7 +99,7 @@ def _described(name: str, data_type: pa.DataType, refusal: str | None = None) ->
 def _unread_part(data_type: pa.DataType) -> str | None:
     """Return Spark's word for the first part of a type that is not read, or None if all parts are read.
 
-    A part that is not read has the null type in the place of its own, which Spark calls `void`.
+    A part that is not read has the null type, which Spark calls `void`, in place of the type that it really has.
     """
     if pa.types.is_null(data_type):
         return "void"
@@ -112,20 +112,20 @@ def _unread_part(data_type: pa.DataType) -> str | None:
     return None
 
 
-def column_expression(frame: LocalFrame, column: ColumnLike, reader: str) -> DuckdbExpression:
+def column_expression(frame: LocalFrame, column: ColumnLike, reader_name: str) -> DuckdbExpression:
     """Return a column of a table in DuckDB's SQL.
 
     Args:
         frame: The table.
         column: A name, a path into a struct, or an expression, as text; or a `StructColumn` or a `TextColumn`.
-        reader: The words for what reads the column, for errors, such as `where`.
+        reader_name: The words for what reads the column, for errors, such as `where`.
 
     Raises:
         QueryError: The table does not have the column, or it cannot be computed.
         NeedsSparkError: The column is a column object of Spark's.
     """
     if isinstance(column, TextColumn):
-        return _as_text(column_expression(frame, column.column, reader), reader)
+        return _as_text(column_expression(frame, column.column, reader_name), reader_name)
     if isinstance(column, StructColumn):
         return _struct(frame, column)
     if isinstance(column, SqlExpression):
@@ -133,7 +133,7 @@ def column_expression(frame: LocalFrame, column: ColumnLike, reader: str) -> Duc
     if not isinstance(column, str):
         raise NeedsSparkError(
             f"the column {column!s}",
-            f"{reader} reads {column!s}, a column of Spark's, and the input is no DataFrame of Spark's\n"
+            f"{reader_name} reads {column!s}, a column of Spark's, and the input is no DataFrame of Spark's\n"
             "  write it as text in SQL, for example 'km / 1.6'",
         )
     name = _column_name(frame, column)
@@ -148,7 +148,7 @@ def column_expression(frame: LocalFrame, column: ColumnLike, reader: str) -> Duc
         raise QueryError(
             "{reader} reads {value!r}, and the input has no such column{advice}\n  it has {columns}",
             value=column,
-            reader=reader,
+            reader=reader_name,
             advice="" if advice is None else f"\n  {advice}",
             columns=", ".join(frame.schema.names) or "no columns",
         )
@@ -230,12 +230,12 @@ def _struct(frame: LocalFrame, column: StructColumn) -> DuckdbExpression:
     return DuckdbExpression(f"struct_pack({', '.join(values)})", pa.struct(fields))
 
 
-def _as_text(expression: DuckdbExpression, reader: str) -> DuckdbExpression:
+def _as_text(expression: DuckdbExpression, reader_name: str) -> DuckdbExpression:
     """Cast an expression of text, whole numbers or booleans to text.
 
     Args:
         expression: The expression.
-        reader: The reader of the column, for the error.
+        reader_name: The words for what reads the column, for the error.
 
     Raises:
         QueryError: The expression is of another type, whose text may differ from Spark's.
@@ -244,4 +244,4 @@ def _as_text(expression: DuckdbExpression, reader: str) -> DuckdbExpression:
         return expression
     if pa.types.is_integer(expression.type) or pa.types.is_boolean(expression.type):
         return DuckdbExpression(f"CAST({expression.sql} AS VARCHAR)", pa.string(), may_raise=expression.may_raise)
-    raise QueryError(f"{reader} is read as text, and is of type {spelled(expression.type)}\n  expected: text")
+    raise QueryError(f"{reader_name} is read as text, and is of type {spelled(expression.type)}\n  expected: text")

@@ -84,7 +84,10 @@ class LocalColumnReader(ColumnReader):
         rows = LocalRows(frame, expressions, condition, functions=functions)
         if has_marks:
             rows = replace(rows, marks=marks_of(request, rows.schema, scale))
-        return rows, ProjectedRows(frame.origin, projected, identities, request.rows)
+        projected_rows = ProjectedRows(
+            df=frame.origin, columns=projected, column_texts=identities, condition=request.rows
+        )
+        return rows, projected_rows
 
     def called_functions(self, df: LocalRows) -> Iterable[Function[..., Any]]:
         """Return the functions that the expressions of projected rows call."""

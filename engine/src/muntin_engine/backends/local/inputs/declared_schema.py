@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import pyarrow as pa
 import sqlglot
@@ -80,6 +80,8 @@ def declared_schema(schema: object) -> pa.Schema:
     elif type(schema).__module__.startswith("pyspark.") and hasattr(schema, "fields"):
         columns = {}
         for part in schema.fields:
+            if part.name in columns:
+                raise QueryError(f"schema= names the column {part.name!r} twice")
             columns[part.name] = _type_of_text(part.name, part.dataType.simpleString())
     elif _is_record(schema):
         columns = _columns_of_record(schema)
@@ -104,7 +106,8 @@ def _columns_of_text(text: str) -> dict[str, pa.DataType]:
         cast = sqlglot.parse_one(f"CAST(NULL AS STRUCT<{text}>)", read="spark")
     except SqlglotError as error:
         raise _unreadable(text) from error
-    assert isinstance(cast, exp.Cast), "it was written as a cast"
+    if not isinstance(cast, exp.Cast):  # the text closes the struct, and goes on behind it
+        raise _unreadable(text)
     columns: dict[str, pa.DataType] = {}
     for part in cast.to.expressions:
         if not isinstance(part, exp.ColumnDef) or part.kind is None:
@@ -134,10 +137,10 @@ def _type_of_text(name: str, text: str) -> pa.DataType:
     """
     try:
         node = exp.DataType.build(text, dialect="spark")
-    except (SqlglotError, ValueError):
-        _refuse(name, text)
+    except (SqlglotError, ValueError) as error:
+        raise _refusal(name, text) from error
     if has_collation(node):
-        _refuse_collation(name, text)
+        raise _refusal_of_collation(name, text)
     return _type_of_node(name, node)
 
 
@@ -152,7 +155,7 @@ def _type_of_part(name: str, part: exp.ColumnDef) -> pa.DataType:
         QueryError: Its type has no meaning in a query, or its text has a collation.
     """
     if has_collation(part):
-        _refuse_collation(name, part.sql(dialect="spark"))
+        raise _refusal_of_collation(name, part.sql(dialect="spark"))
     assert part.kind is not None, "a column without a type was refused"
     return _type_of_node(name, part.kind)
 
@@ -185,14 +188,14 @@ def _type_of_node(name: str, node: exp.DataType) -> pa.DataType:
         parts: list[tuple[str, pa.DataType]] = []
         for part in node.expressions:
             if not isinstance(part, exp.ColumnDef) or part.kind is None:  # `struct<int>`, a field without a name
-                _refuse(name, node.sql(dialect="spark").lower())
+                raise _refusal(name, node.sql(dialect="spark").lower())
             parts.append((part.name, _type_of_part(name, part)))
         return pa.struct(parts)
     if isinstance(kind, exp.Interval) and kind.sql(dialect="spark").lower() == "interval day to second":
         return LENGTH
     data_type = _NAMED_TYPES.get(kind) if isinstance(kind, exp.DType) else None
     if data_type is None:
-        _refuse(name, node.sql(dialect="spark").lower())
+        raise _refusal(name, node.sql(dialect="spark").lower())
     return data_type
 
 
@@ -218,7 +221,7 @@ def _type_of_arrow(name: str, data_type: pa.DataType) -> pa.DataType:
         return pa.map_(_type_of_arrow(name, data_type.key_type), _type_of_arrow(name, data_type.item_type))
     if pa.types.is_struct(data_type):
         return pa.struct([(part.name, _type_of_arrow(name, part.type)) for part in data_type])
-    return _refuse(name, str(data_type))
+    raise _refusal(name, str(data_type))
 
 
 def _is_record(schema: object) -> bool:
@@ -268,18 +271,18 @@ def _type_of_field(name: str, field: Field) -> pa.DataType:
     )
 
 
-def _refuse(name: str, spelled_type: str) -> NoReturn:
-    """Raise the error for a column of a type that has no meaning in a query."""
-    raise QueryError(
+def _refusal(name: str, spelled_type: str) -> QueryError:
+    """Return the error for a column of a type that has no meaning in a query."""
+    return QueryError(
         f"schema= declares {name!r} as {spelled_type}, which has no meaning in a query\n"
         "  expected: numbers, text, bytes, booleans, dates, timestamps, intervals of days to seconds,\n"
         "  or lists, structs and maps of them; leave the column out, or cast it before events()"
     )
 
 
-def _refuse_collation(name: str, spelled_type: str) -> NoReturn:
-    """Raise the error for a column of text with a collation."""
-    raise QueryError(
+def _refusal_of_collation(name: str, spelled_type: str) -> QueryError:
+    """Return the error for a column of text with a collation."""
+    return QueryError(
         f"schema= declares {name!r} as {spelled_type}, and text with a collation has no meaning in a query\n"
         "  expected: string; before events(), cast it to one whose bytes are compared: collate(name, 'UTF8_BINARY')"
     )

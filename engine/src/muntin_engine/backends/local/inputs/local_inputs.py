@@ -56,8 +56,8 @@ class LocalInputs(LocalColumnReader, Inputs):
                 f"{call.format('')} takes a condition as text in SQL, such as 'km > 2', got {condition!s}",
             )
         column = SqlExpression(condition)
-        reader = call.partition("(")[0]  # errors name the call without its arguments
-        (description,) = self.look_up(df, {reader: column}, readers={}).values()
+        reader_name = call.partition("(")[0]  # errors name the call without its arguments
+        (description,) = self.look_up(df, {reader_name: column}, readers={}).values()
         check_condition(description, call)
         return column
 

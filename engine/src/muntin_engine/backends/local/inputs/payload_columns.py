@@ -54,7 +54,7 @@ def with_payload(
         computed[name] = expression
 
     if keeps_others:
-        _check_names(call, kept_names=(), new_names=list(computed))
+        _check_names(call, kept_names=(), new_names=list(computed))  # a kept column of the same name is replaced
         return _with_replaced(frame, computed)
 
     folded_names = {name.casefold() for name in (*names, *event_columns)}
@@ -67,9 +67,9 @@ def with_payload(
 def _with_replaced(frame: LocalFrame, computed: Mapping[str, DuckdbExpression]) -> ChangedFrame:
     """Return a table with all of its columns and computed ones.
 
-    A computed column replaces the column of its name, in any case and at its place; the others come last.
+    A computed column takes the place of the column of its name, in any case. Columns of new names come last.
     """
-    new_names = {name.casefold(): name for name in computed}  # of the columns that have no place yet
+    new_names = {name.casefold(): name for name in computed}  # by the name in small letters, those without a place yet
     columns: list[tuple[str, DuckdbExpression]] = []
     kept_names: set[str] = set()
     for name, column in kept_columns(frame, frame.schema.names):
@@ -86,7 +86,7 @@ def _with_replaced(frame: LocalFrame, computed: Mapping[str, DuckdbExpression]) 
 def _check_names(call: str, kept_names: Sequence[str], new_names: Sequence[str]) -> None:
     """Refuse a new column whose name, in any case, another column has.
 
-    Two columns of the table itself may have one name, as before.
+    Two columns that stay may have one name, as they had it in the table already.
 
     Args:
         call: The call of the query writer, for the error.
@@ -105,8 +105,8 @@ def _check_names(call: str, kept_names: Sequence[str], new_names: Sequence[str])
 def _has_payload(frame: LocalFrame, change: ColumnLike, event_columns: Sequence[str]) -> str:
     """Return the condition, in DuckDB's SQL, that a row has a payload.
 
-    An insertion has one. A revision or retraction has one only if it repeats that of its event: if one of the payload
-    columns is not null.
+    An insertion always has a payload. A revision or retraction may repeat the payload of its event: it has one if any
+    of the payload columns is not null.
 
     Args:
         frame: The table.

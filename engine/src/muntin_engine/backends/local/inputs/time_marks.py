@@ -35,7 +35,7 @@ def marks_of(request: InputRequest, schema: pa.Schema, scale: AxisScale) -> tupl
         QueryError: The times of a heartbeat or a clock are of another kind than those of the events.
     """
     times = schema.field("start").type
-    start = InputColumn("start", times, spelled(times))
+    start = InputColumn("start", type=times, spelled_type=spelled(times))  # as if an input had it, for the checks
     marks: list[LocalRows] = []
     for heartbeat in request.heartbeats:
         delay = scale.resolve(heartbeat.delay, "delay of a heartbeat")
@@ -46,7 +46,7 @@ def marks_of(request: InputRequest, schema: pa.Schema, scale: AxisScale) -> tupl
 
 
 def _punctuation(start: InputColumn, heartbeat: Heartbeat, delay: int, schema: pa.Schema) -> LocalRows:
-    """Return the rows of a heartbeat as rows of punctuation, each of which is the heartbeat's time less its delay.
+    """Return the rows of a heartbeat as rows of punctuation, whose time is that of the heartbeat minus its delay.
 
     Args:
         start: The starts of the events.
@@ -58,10 +58,10 @@ def _punctuation(start: InputColumn, heartbeat: Heartbeat, delay: int, schema: p
         QueryError: The times of the heartbeat are of another kind than those of the events.
     """
     frame = opened(heartbeat.df)
-    reader = "with_heartbeat(at=...)"  # for errors
-    beat = look_up_column(frame, heartbeat.at, reader)
+    reader_name = "with_heartbeat(at=...)"  # for errors
+    beat = look_up_column(frame, heartbeat.at, reader_name)
     check_heartbeat(start, beat)
-    at = column_expression(frame, heartbeat.at, reader).sql
+    at = column_expression(frame, heartbeat.at, reader_name).sql
     # The delay is in ticks: microseconds of a timestamp, steps in the last place of a decimal, or ones of an integer.
     if beat.axis is Axis.TIME:
         time = f"{at} - to_microseconds({delay})"

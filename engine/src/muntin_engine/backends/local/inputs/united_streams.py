@@ -26,6 +26,7 @@ from muntin_engine.backends.local.frames.local_frame import (
 from muntin_engine.backends.local.frames.micro_batch import MicroBatch
 from muntin_engine.backends.local.inputs.column_lookup import TextColumn, column_expression
 from muntin_engine.backends.local.inputs.column_reader import LocalColumnReader
+from muntin_engine.backends.planning.read_columns import backquoted
 from muntin_engine.backends.planning.union_columns import UnionColumns, event_columns, source_rules, sources_of
 from muntin_engine.plan.request import SqlExpression
 
@@ -126,7 +127,7 @@ def unite(streams: Mapping[str, InputRequest]) -> UnitedStreams:
     # Whether a row meets the conditions of its own stream is a column, and that column is the condition of the union.
     conditions: tuple[SqlExpression, ...] = ()
     if union_columns.condition:
-        conditions = (SqlExpression(f"`{union_columns.condition}`"),)
+        conditions = (SqlExpression(backquoted(union_columns.condition)),)
     heartbeats: list[Heartbeat] = []
     for name, stream in streams.items():
         heartbeats += _heartbeats(name, stream)
@@ -213,10 +214,13 @@ def _rows(reader: LocalColumnReader, union_columns: UnionColumns, name: str, str
             condition = column_expression(frame, reader.conjunction(stream.conditions), "where")
         columns[union_columns.condition] = condition
 
-    # The source comes last, made anew by `_source`: the column may make several rows of one.
+    # The source of the stream becomes a source of the union. Its column comes last, as `_source` may make several rows
+    # of one row of punctuation.
     columns.pop("source", None)
     names_in_stream = [input_column.name for input_column in input_columns.values()]
-    payload_names = union_columns.payload(name, frame.schema.names, list(columns), names_in_stream)
+    payload_names = union_columns.payload(
+        stream_name=name, all_names=frame.schema.names, names_in_union=list(columns), names_in_stream=names_in_stream
+    )
     columns["source"] = _source(frame, name, stream, columns["change"].sql)
     return ChangedFrame(
         frame, [*kept_columns(frame, payload_names), *columns.items()], kept_names=frozenset(payload_names)

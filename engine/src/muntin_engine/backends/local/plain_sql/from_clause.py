@@ -128,7 +128,7 @@ def _source(node: exp.Expr, number: int, queries: Queries) -> FromClause:
         name = node.alias or node.name
     else:
         raise refusal_of(node, "is no table")
-    # The name of the view has a number, and not the name in the query, which could be a word of DuckDB's SQL.
+    # DuckDB gets a name with a number in the place of the name in the query, which could be a word of DuckDB's SQL.
     view = f"source_{number}"
     columns: list[SourceColumn] = []
     for column in query.columns:
@@ -152,7 +152,8 @@ def _joined(left: FromClause, join: exp.Join, right: FromClause) -> FromClause:
     kind = _JOINS.get(words)
     if kind is None:
         raise refusal_of(join, f"is a {words} JOIN")
-    if {column.source for column in left.columns} & {column.source for column in right.columns}:
+    names_of_both = {column.source for column in left.columns} & {column.source for column in right.columns}
+    if any(names_of_both):  # an empty name is of a query without an alias, and several queries may have none
         raise refusal_of(join.this, "has the name of another table of FROM", "rename one of them: rides AS r")
     if join.args.get("using"):
         return _joined_using(left, right, kind, join)
@@ -177,20 +178,22 @@ def _joined_using(left: FromClause, right: FromClause, kind: str, join: exp.Join
         join: The join, which names the columns.
 
     Raises:
-        QueryError: A side does not have a column, or the two columns are of different types.
+        QueryError: A side does not have a column, the two columns are of different types, or one of them has values
+            that have no meaning in a query.
     """
     conditions: list[str] = []
     joint_columns: list[SourceColumn] = []
     replaced_columns: list[SourceColumn] = []
     for identifier in join.args["using"]:
-        of_left = _using_column(identifier.name, left)
-        of_right = _using_column(identifier.name, right)
-        if of_left.column.type != of_right.column.type or of_left.column.is_hidden:
-            types = f"{spelled(of_left.column.type)} and {spelled(of_right.column.type)}"
+        left_column = _using_column(identifier.name, left)
+        right_column = _using_column(identifier.name, right)
+        is_hidden = left_column.column.is_hidden or right_column.column.is_hidden
+        if is_hidden or left_column.column.type != right_column.column.type:
+            types = f"{spelled(left_column.column.type)} and {spelled(right_column.column.type)}"
             raise refusal_of(join, f"compares {types} in USING", "cast one of them in a query in FROM")
-        conditions.append(f"{of_left.sql} = {of_right.sql}")
-        joint_columns.append(SourceColumn(of_left.column, _joint_value(of_left, of_right, kind), source=""))
-        replaced_columns += [of_left, of_right]
+        conditions.append(f"{left_column.sql} = {right_column.sql}")
+        joint_columns.append(SourceColumn(left_column.column, _joint_value(left_column, right_column, kind), source=""))
+        replaced_columns += [left_column, right_column]
 
     sql = f"{left.sql} {kind} {right.sql} ON {' AND '.join(conditions)}"
     if kind in _ONLY_LEFT_COLUMNS:
@@ -205,21 +208,21 @@ def _joined_using(left: FromClause, right: FromClause, kind: str, join: exp.Join
     return FromClause(sql, tuple(columns))
 
 
-def _joint_value(of_left: SourceColumn, of_right: SourceColumn, kind: str) -> str:
+def _joint_value(left_column: SourceColumn, right_column: SourceColumn, kind: str) -> str:
     """Return the value of a column that USING makes of two, in DuckDB's SQL.
 
     In a RIGHT JOIN the left side may have no row for a row of the join, and in a FULL JOIN either side.
 
     Args:
-        of_left: The column of the left side.
-        of_right: The column of the right side.
+        left_column: The column of the left side.
+        right_column: The column of the right side.
         kind: The join, in DuckDB's words.
     """
     if kind == "RIGHT JOIN":
-        return of_right.sql
+        return right_column.sql
     if kind == "FULL JOIN":
-        return f"COALESCE({of_left.sql}, {of_right.sql})"
-    return of_left.sql
+        return f"COALESCE({left_column.sql}, {right_column.sql})"
+    return left_column.sql
 
 
 def _using_column(name: str, side: FromClause) -> SourceColumn:

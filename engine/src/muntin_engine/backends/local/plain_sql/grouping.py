@@ -32,9 +32,8 @@ class GroupScope(Scope):
             source: The columns of the FROM clause, whose rows are grouped.
         """
         self._source = source
-        self._columns_by_identity: dict[
-            str, DuckdbExpression
-        ] = {}  # the keys and aggregates, by the identities of their nodes
+        # The keys and aggregates, by the identities of their nodes (`_identity`).
+        self._columns_by_identity: dict[str, DuckdbExpression] = {}
         self.columns: list[str] = []  # all keys and aggregates in DuckDB's SQL, each with its name
         self.keys: list[str] = []  # the expressions of GROUP BY in DuckDB's SQL
 
@@ -159,7 +158,8 @@ def _add_keys(
         condition: The condition of WHERE; None without one.
 
     Raises:
-        QueryError: An expression has no translation of the same meaning, or a type that is not compared alike.
+        QueryError: An expression has no translation of the same meaning, or a type that Spark and DuckDB compare
+            differently.
     """
     group = tree.args.get("group")
     if group is None:

@@ -87,7 +87,7 @@ class JoinSides:
         if not conditions_of_rows:
             return pair_condition.sql
         row_sql = " AND ".join(conditions_of_rows)
-        if pair_condition.may_raise:  # the CASE keeps it from rows that the other parts leave out
+        if pair_condition.may_raise:  # the CASE computes it only for rows that the other parts keep
             return f"{row_sql} AND (CASE WHEN {row_sql} THEN {pair_condition.sql} END)"
         return f"{row_sql} AND {pair_condition.sql}"
 

@@ -24,10 +24,10 @@ class OutputColumn:
 
     @property
     def output(self) -> TableColumn:
-        """The column as others see it."""
+        """The column as the queries around the SELECT see it: as a column of a table."""
         if self.column is None:
             return TableColumn(self.name, self.value.type)
-        return replace(self.column, name=self.name)
+        return replace(self.column, name=self.name)  # the SELECT may give the column another name
 
     @property
     def refusal(self) -> str | None:

@@ -58,7 +58,8 @@ class QueriedRows(LocalFrame):
         for number, frame in enumerate(frames.values()):
             if query.reads(number):
                 read_tables[number] = frame
-        # Such a query would need the rows of earlier micro-batches, and a stream has only those of this one.
+        # A query of a stream has only the rows of this micro-batch. One that joins, groups or orders rows would need
+        # those of earlier micro-batches, too.
         if query.combines_rows and any(frame.micro_batch is not None for frame in read_tables.values()):
             raise not_yet("a query of a stream's rows that joins, groups or orders them, before windows")
         return cls(query, read_tables)
@@ -112,7 +113,8 @@ class QueriedRows(LocalFrame):
         """
         connection = new_connection()
         for number, frame in self.tables.items():
-            # Each column is read whose name stands somewhere in the query, which may be one too many.
+            # All columns are read whose names stand anywhere in the query. A name may be meant for another table, which
+            # does no harm.
             (rows,) = frame.relations(frame.names_in(self.query.sql))
             # A query may read a table twice, as a join of it with itself does. Files can be read again. Other tables
             # may be streams of Arrow data, which can be read only once, so their rows are read into memory.

@@ -111,7 +111,7 @@ class _QueryTranslator(Queries):
         return query
 
     def _with_queries(self, tree: exp.Expr) -> _QueryTranslator:
-        """Return a translator that also knows the queries in the WITH clause of a query; this one if it has none.
+        """Return a translator that also knows the queries in the WITH clause of a query; this one without a clause.
 
         Raises:
             QueryError: The clause is recursive, or one of its queries has no translation.

@@ -20,7 +20,8 @@ class SourceColumn:
     Attributes:
         column: The column.
         sql: Its value in DuckDB's SQL.
-        source: The name of the table that it is of, in small letters; empty for one that USING makes of two.
+        source: The name of the table that it is of, in small letters; empty for a column of a query without an alias,
+            and for one that USING makes of two.
         is_plain: True if its name alone finds it, and `*` has it; False for the two that USING joins.
     """
 
@@ -136,14 +137,14 @@ class AliasScope(Scope):
 
 
 class OutputScope(Scope):
-    """The columns of a SELECT by their names, then those that it reads itself."""
+    """The columns of a SELECT by their names, and behind them the columns that the SELECT reads itself."""
 
     def __init__(self, outputs: Mapping[str, DuckdbExpression], inner: Scope | None) -> None:
         """Begin with the outputs.
 
         Args:
             outputs: The columns of the SELECT, by their names in small letters.
-            inner: The columns that it reads itself; None where only its outputs are left, as after DISTINCT.
+            inner: The columns that the SELECT reads itself; None where only its outputs are left, as after DISTINCT.
         """
         self._outputs = outputs
         self._inner = inner

@@ -52,15 +52,15 @@ def translated_select(tree: exp.Select, sources: FromClause) -> QueryOverTables:
         groups = groups_of(tree, entries, source_scope, where)
         from_sql = _grouped_rows(groups, from_sql)
         scope = groups
-        where = None  # it has been applied to the rows of the groups, and its columns are no longer there
+        where = None  # the groups have applied it to their rows, and columns of groups cannot read its columns
 
-    # HAVING and ORDER BY may read the columns of the SELECT by their names, so these come first. HAVING filters the
-    # groups, which are rows by then: it is a WHERE of the outer query.
+    # The columns are translated first: HAVING and ORDER BY may read them by their names.
     columns = _columns(entries, scope, where)
     _check_names(tree, columns)
     outputs = {column.name.casefold(): column.value for column in columns if not column.is_hidden}
     having = tree.args.get("having")
     if having is not None:
+        # HAVING filters groups, which are the rows of the FROM clause by now: so it becomes a WHERE.
         having_translator = translator_of(having.this, OutputScope(outputs, scope))
         from_sql += f" WHERE {condition(having_translator, having.this).sql}"
     distinct = is_distinct(tree, columns)

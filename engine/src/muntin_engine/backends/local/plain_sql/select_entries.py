@@ -18,8 +18,8 @@ class SelectEntry:
     """A column of a SELECT as it is written.
 
     Attributes:
-        node: The expression, with its alias if it has one; None for a column that stands for `*` in part.
-        star_column: The column that stands for `*` in part; None for an expression.
+        node: The expression, with its alias if it has one; None for a column that `*` stands for.
+        star_column: A column of FROM that `*` stands for; None for an expression.
     """
 
     node: exp.Expr | None = None
@@ -86,10 +86,11 @@ def _star_columns(node: exp.Expr, columns: Sequence[SourceColumn]) -> list[Sourc
     Raises:
         QueryError: The FROM clause has no such table.
     """
-    # USING makes one column of the two that it compares. `*` has that one, as the two are not `is_plain`, and `rides.*`
-    # has the one of its own table.
+    # `*` has each column once: of the two that USING compares and the one that it makes of them, only the latter is
+    # plain.
     if not isinstance(node, exp.Column):
         return [column for column in columns if column.is_plain]
+    # `rides.*` has all columns of its table, also one that USING compares.
     table = ".".join(part.name for part in node.parts[:-1])
     table_columns = [column for column in columns if column.source == table.casefold()]
     if not table_columns:

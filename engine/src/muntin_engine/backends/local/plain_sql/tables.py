@@ -59,7 +59,7 @@ def columns_of(frame: LocalFrame) -> tuple[TableColumn, ...]:
     columns: list[TableColumn] = []
     for column in frame.schema:
         name = column.name
-        columns.append(TableColumn(name, column.type, frame.refusal(name), frame.is_hidden(name)))
+        columns.append(TableColumn(name, column.type, refusal=frame.refusal(name), is_hidden=frame.is_hidden(name)))
     return tuple(columns)
 
 

@@ -29,7 +29,7 @@ _MOST_DRAWN: Final = 12
 """The number of rows, and of windows, of a key up to which a picture shows all of them."""
 
 _LONGEST: Final = 24
-"""The characters of a value that a picture has."""
+"""The number of characters to which a picture cuts a value."""
 
 
 def picture_of(query: PlannedQuery) -> Picture | None:
@@ -45,8 +45,9 @@ def picture_of(query: PlannedQuery) -> Picture | None:
         input_table = pa.Table.from_batches(rows.batches(), rows.schema)
         if "kept" in input_table.column_names:  # whether a row meets the conditions of the query
             input_table = input_table.filter(input_table["kept"])
-        # Selected columns may lack the windows, so all columns stay: only the condition on results is applied.
+        # Of the selection, only the condition on results is applied: the selected columns may lack the windows.
         condition_alone = replace(query.selection, columns={})
+        # A few rows need no workers. Warnings about rows are for `results()`, and not for a look at the query.
         all_results = output_table(replace(query, workers=1), RESULTS, warns=False)
         result_table = selected(all_results, condition_alone)
     except MuntinError:
@@ -62,8 +63,10 @@ def picture_of(query: PlannedQuery) -> Picture | None:
 def _can_be_drawn(query: PlannedQuery, rows: LocalRows) -> bool:
     """True if a query reads one table in memory with a few rows, each of which is one event that does not change."""
     plan = query.plan
-    if len(query.sources) > 1 or query.inner or not plan.is_windowed or micro_batch_of(rows) is not None:
+    if len(query.sources) > 1 or query.inner or not plan.is_windowed:
         return False
+    if micro_batch_of(rows) is not None:
+        return False  # the rows are of a stream
     if plan.decimal_places is not None:
         return False  # a drawing spells ticks as whole numbers, and not as decimals
     input = plan.input

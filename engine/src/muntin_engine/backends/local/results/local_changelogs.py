@@ -142,7 +142,7 @@ def _check_types(frame: LocalFrame) -> None:
 
 @dataclass(frozen=True)
 class _Changelog:
-    """A changelog, with what is known of its columns.
+    """A changelog whose changes are added up.
 
     Attributes:
         frame: The changelog.
@@ -183,8 +183,8 @@ class _Changelog:
         """
         sums = self._sums().filter(f"{SIGN} <> 0")
         if self.columns.has_ends:
-            # Sums are kept by end. A revision leaves -1 for the old end and 1 for the new one: of the two, the row with
-            # the greatest sum is the one that the table gets.
+            # There is a sum for each end of a row: a revision leaves -1 for the old end and 1 for the new one. The row
+            # with the greatest sum is the one that the table gets.
             ids = ", ".join(map(quoted, self.columns.identifying))
             last = f"arg_max(struct_pack(changed_row := {ROW}, last_end := {END}), {SIGN}) AS last_change"
             sums = sums.aggregate(f"{ids}, max({SIGN}) AS {SIGN}, {last}", ids)
@@ -210,7 +210,8 @@ class _Changelog:
         ids = ", ".join(map(quoted, self.columns.identifying))
         key_values = ", ".join(f"{self._key(name)} AS {quoted(name)}" for name in self.columns.identifying)
 
-        # Each change becomes one or two terms. The terms of one row are summed, and if ends are revised, by end.
+        # Each change becomes one or two terms, which are summed for each row; where ends are revised, for each row and
+        # end.
         groups = f"{ids}, {END}" if self.columns.has_ends else ids
         return (
             changes.project(f"{key_values}, {row}, unnest({self._terms()}) AS term")
@@ -242,17 +243,17 @@ class _Changelog:
     def _value(self, name: str) -> str:
         """Return a column of the table in DuckDB's SQL, computed from the sums of its rows."""
         if name not in self.columns.values:
-            return quoted(name)
+            return quoted(name)  # a key or the id, by which the sums are grouped
         value = f"{ROW}.{quoted(name)}"
         if name == LIFETIME and self.columns.has_ends:
             return self._lifetime(value)
         return value
 
     def _lifetime(self, value: str) -> str:
-        """Return the lifetime of a summed row, in DuckDB's SQL: the inserted one, with the end to which it was revised.
+        """Return the lifetime of a summed row, in DuckDB's SQL: with the start of the insertion and the latest end.
 
         Args:
-            value: The lifetime as it was inserted. The terms of the sum have the end, in the column `END`.
+            value: The lifetime as it was inserted. The end may have been revised; the sums have it in the column `END`.
         """
         # The fields are in the order of the changelog: older versions of Arrow cast a struct by the places of fields,
         # and pandas and Polars may have them in any order.

@@ -18,6 +18,7 @@ from muntin_engine.backends.local.refusals import failures_of_rows
 from muntin_engine.backends.local.runs.batch_output import BatchOutput
 from muntin_engine.backends.local.runs.static_run import StaticRun
 from muntin_engine.backends.planning.query_task import task_of
+from muntin_engine.backends.planning.read_columns import backquoted
 from muntin_engine.backends.planning.result_schemas import evicted_schema, refused_schema, result_schema
 from muntin_engine.backends.static_counts import BucketCounts, StaticCounts
 from muntin_engine.plan.metrics import skipped_metric
@@ -75,9 +76,11 @@ def evaluated_blobs(query: PlannedQuery, task: TaskPayload, *, warns: bool) -> G
     # output, as metrics; in other queries the map tasks count them.
     skipped_rows = Counter[str]()
     label_of_metric = {skipped_metric(label): label for label in task.labels_of_skipping_modules}
-    counts: dict[int, BucketCounts] = {}  # by the number of a part of the output; 0 is for what map tasks count
+    # The counts of each part of the output, by its number from 1 on; under 0, those of skipped rows.
+    counts: dict[int, BucketCounts] = {}
     for place, output in enumerate(run.outputs(), 1):
         if warns:
+            # Skipped rows are added up apart, in `skipped_rows`.
             counts[place] = BucketCounts.of_output(output.blobs, skipped={}, overflows=output.overflows)
         for blob in output.blobs:
             if blob.stream in label_of_metric:
@@ -108,7 +111,8 @@ def selected(results: pa.Table, selection: Selection) -> pa.Table:
     fields: list[pa.Field] = []
     columns: list[str] = []
     for name in selection.names(results.schema.names):
-        expression = translated(selection.columns.get(name, f"`{name}`"), results.schema)
+        text = selection.columns.get(name, backquoted(name))  # a column that is not computed stays as it is
+        expression = translated(text, results.schema)
         fields.append(pa.field(name, expression.type))
         columns.append(f"{expression.sql} AS {quoted(name)}")
     with failures_of_rows("select() or where() cannot be computed"):

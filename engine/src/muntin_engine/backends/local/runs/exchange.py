@@ -64,7 +64,7 @@ class BucketInput:
             if blob.oldest is None:  # rows, which show their starts themselves
                 arrivals.rows[blob.side].append(data)
                 continue
-            # Partial states, which no longer show the starts of their events: the blob says the least one.
+            # Partial states no longer show the starts of their events, so the blob has the least of these starts.
             arrivals.evaluator_blobs.append(data)
             report = arrivals.reports[blob.side]
             report.oldest = min(report.oldest, blob.oldest)
@@ -96,7 +96,7 @@ class SentBlobs:
     def add_batch(self, batch: pa.RecordBatch) -> None:
         """Add a batch of `EXCHANGE`: either a report to all buckets, or a blob in each row, with its bucket."""
         if is_report(batch):
-            # It has a row for each bucket. They differ only in totals of the map task, which the first row has.
+            # A report has a row for each bucket. They differ only in totals of the map task, which the first row has.
             self.reports.append(batch.slice(0, 1).to_pylist()[0])
             return
 
@@ -121,7 +121,7 @@ class SentBlobs:
         self.bytes_in_memory += sent.bytes_in_memory
 
     def spill(self, folder: Path) -> None:
-        """Write all blobs that lie in memory to a new file of a folder, and put their places there in their stead."""
+        """Write all blobs that lie in memory to a new file of a folder, and keep only their places in the file."""
         # The file has the blobs in the order in which the loop below goes through them: bucket by bucket.
         spilled_blobs = iter(write_blobs(folder, self._data_in_memory()))
         for blobs in self.blobs.values():
@@ -184,11 +184,11 @@ class Exchange:
         return [bucket for bucket in self._task.buckets if bucket in self._sent.blobs]
 
     def pop_input(self, bucket: int) -> BucketInput:
-        """Return the blobs and reports for a bucket, and forget its blobs, which free their memory with the bucket."""
+        """Return the blobs and reports for a bucket, and drop the blobs: they are freed after the bucket has run."""
         blobs = self._sent.blobs.pop(bucket, [])
         reports = self._sent.reports
         if bucket != self._task.buckets[0]:
-            # Durations and counts are totals of a map task: only the first bucket gets them, or they would count twice.
+            # Durations and counts of rows are totals of a map task. Only the first bucket gets them: they count once.
             reports = [{**report, "durations": None, "row_counts": None} for report in reports]
         return BucketInput(blobs, list(reports))
 

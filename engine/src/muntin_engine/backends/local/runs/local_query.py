@@ -73,6 +73,7 @@ class LocalQuery:
             yield from self.process_exchanged(distribute(self._task, batches) for batches in map_tasks)
             return
         for batches in map_tasks:
+            # A query without state has no buckets: its output counts as that of the first one.
             for blob in run_task(self._task, batches):
                 # Output may share memory with the table that was read, such as a pandas frame, which may change.
                 yield BucketOutput(self._task.buckets[0], blob.copied())

@@ -32,7 +32,7 @@ _END_BATCH: Final = 1
 """The numbers of the micro-batch with the rows, and of the one that ends the stream."""
 
 _NO_SPARK_QUERY: Final = ""
-"""The id in the place of that of a query of Spark's."""
+"""The id of Spark's query in the recording: a run over tables has no such query."""
 
 
 def record_run(query: PlannedQuery, recorder: Recorder) -> None:
@@ -57,8 +57,8 @@ def record_run(query: PlannedQuery, recorder: Recorder) -> None:
 
     writer = RecordingWriter(recorder)
     writer.begin(RecordedQuery.of(query.plan, task, _no_state), _NO_SPARK_QUERY, last_commit=-1)
-    running = LocalQuery(task)
-    rows_output = _recorded_output(query, running, writer)
+    running_query = LocalQuery(task)
+    rows_output = _recorded_output(query, running_query, writer)
     row_counts = _row_counts(rows_output)  # reads, records and evaluates the rows
     writer.commit(_ROWS_BATCH, _NO_SPARK_QUERY, row_counts)
     if not task.plan.choice.keeps_state:
@@ -66,23 +66,23 @@ def record_run(query: PlannedQuery, recorder: Recorder) -> None:
 
     metrics: list[tuple[str, int]] = []
     try:
-        metrics = _row_counts(running.close())
+        metrics = _row_counts(running_query.close())
     finally:
         # Also if a module fails when windows close: a replay then closes them too, and fails as the run did.
         writer.commit(_END_BATCH, _NO_SPARK_QUERY, metrics, is_end=True)
 
 
-def _recorded_output(query: PlannedQuery, running: LocalQuery, writer: RecordingWriter) -> Iterator[BucketOutput]:
+def _recorded_output(query: PlannedQuery, running_query: LocalQuery, writer: RecordingWriter) -> Iterator[BucketOutput]:
     """Evaluate the rows of the tables, record them as they are read, and yield the output.
 
     Args:
         query: The query.
-        running: The query as it runs, with its state.
+        running_query: The query as it runs, with its state.
         writer: The writer of the recording. Each table is recorded in a file as the rows of one map task.
     """
-    task = running.task
+    task = running_query.task
     if task.plan.choice.keeps_state:
-        yield from running.process_exchanged(_recorded_map_tasks(query, task, writer))
+        yield from running_query.process_exchanged(_recorded_map_tasks(query, task, writer))
         return
     # A query without a state has one input, and no exchange.
     file = writer.rows.of_task(_ROWS_BATCH, partition=0)
@@ -105,5 +105,5 @@ def _row_counts(output: Iterable[BucketOutput]) -> list[tuple[str, int]]:
 
 
 def _no_state() -> pa.Table:
-    """Stand for the reader of the state with which a recording begins: it is never called, as there is none."""
+    """Stand for the reader of the state with which a recording begins; it is never called, as there is no state yet."""
     raise AssertionError("a run over tables begins without a state")

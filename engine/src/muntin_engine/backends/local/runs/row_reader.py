@@ -10,7 +10,7 @@ from typing import Final
 import pyarrow as pa
 
 _POLL_SECONDS: Final = 0.1
-"""The time after which a wait looks at Ctrl-C, which Windows has no other moment for."""
+"""The time after which a wait is interrupted: on Windows, Ctrl-C is noticed only then."""
 
 _JOIN_SECONDS: Final = 10.0
 """The longest wait for a thread that was interrupted: DuckDB looks once a chunk of rows, on a busy machine seldom.

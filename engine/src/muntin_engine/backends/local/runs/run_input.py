@@ -1,4 +1,4 @@
-"""The input of a run, which this process begins to read and leaves to workers in pieces."""
+"""The input of a run: this process reads its first rows, and leaves the others to workers, piece by piece."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ class InputSide:
 
 
 class InputPiece(ABC):
-    """A piece of an input, which goes to a worker.
+    """Some rows of an input, which go to a worker together.
 
     Attributes:
-        rows: The number of its rows; those that a query's filter leaves out may count.
+        rows: The number of the rows. Rows that a condition of the query leaves out may be counted, too.
     """
 
     rows: int
@@ -68,7 +68,7 @@ class InputPiece(ABC):
 
     @abstractmethod
     def batches_in_thread(self) -> Generator[pa.RecordBatch]:
-        """Return the projected rows, read by a thread of their own: then Ctrl-C reaches the thread that takes them."""
+        """Return the projected rows; another thread reads them, so that Ctrl-C reaches the thread that takes them."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +76,12 @@ class FilePiece(InputPiece):
     """Rows of files, which a worker reads."""
 
     local_rows: LocalRows
-    place: InputSide
+    input_side: InputSide
     rows: int
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Read the rows."""
-        return map(self.place.marked_rows, self.local_rows.batches())
+        return map(self.input_side.marked_rows, self.local_rows.batches())
 
     def batches_in_thread(self) -> Generator[pa.RecordBatch]:
         """Read the rows in a thread."""
@@ -143,17 +143,19 @@ class RunInput(ABC):
 class FilePartsInput(RunInput):
     """Files in parts that processes read side by side."""
 
-    def __init__(self, parts: Sequence[LocalRows], place: InputSide) -> None:
+    def __init__(self, parts: Sequence[LocalRows], input_side: InputSide) -> None:
         """Take the parts of an input, which are read later.
 
         Args:
             parts: The parts, in the order of their rows.
-            place: The place of the input in its query.
+            input_side: The place of the input in its query.
         """
         self._unread_pieces: deque[FilePiece] = deque()
         for part in parts:
-            rows = part.frame.row_count or 0  # before conditions on rows; a part of a file always knows it
-            self._unread_pieces.append(FilePiece(part, place, rows))
+            # All rows of the part count, also those that conditions leave out.
+            rows = part.frame.row_count
+            assert rows is not None, "a part of a file knows its number of rows"
+            self._unread_pieces.append(FilePiece(part, input_side, rows))
         self.total_rows = sum(piece.rows for piece in self._unread_pieces)
 
     def batches_until(self, is_enough: Callable[[int], bool]) -> Iterator[pa.RecordBatch]:
@@ -178,12 +180,12 @@ class FilePartsInput(RunInput):
 class TableInput(RunInput):
     """A table that only this process can read, also the rows that workers get."""
 
-    def __init__(self, rows: LocalRows, place: InputSide, batch_rows: int) -> None:
+    def __init__(self, rows: LocalRows, input_side: InputSide, batch_rows: int) -> None:
         """Take a table, which is read later.
 
         Args:
             rows: The projected rows of the table.
-            place: The place of the input in its query.
+            input_side: The place of the input in its query.
             batch_rows: The number of rows that a map task takes at once, where the table is in memory.
         """
         self.total_rows = rows.row_count
@@ -192,7 +194,7 @@ class TableInput(RunInput):
         # a query, the run of that query has such a thread itself.
         if not rows.frame.runs_queries:
             batches = RowReader(batches, interrupt_thread).batches()
-        self._batches = (place.marked_rows(batch) for batch in batches)
+        self._batches = (input_side.marked_rows(batch) for batch in batches)
 
     def batches_until(self, is_enough: Callable[[int], bool]) -> Iterator[pa.RecordBatch]:
         """Read batch after batch, until a caller has enough after one of them."""
@@ -226,7 +228,7 @@ class TableInput(RunInput):
 
     def close(self) -> None:
         """Stop reading, also in the thread that reads."""
-        self._batches.close()
+        self._batches.close()  # it alone holds the generator of the `RowReader`, which then ends and stops the thread
 
 
 def input_batches(query: PlannedQuery, side: int) -> Iterator[pa.RecordBatch]:
@@ -234,22 +236,22 @@ def input_batches(query: PlannedQuery, side: int) -> Iterator[pa.RecordBatch]:
 
     Args:
         query: The query.
-        side: The place of the input in it.
+        side: The place of the input in the query.
     """
     rows: Any = query.sources[side].df
     return map(InputSide(side, len(query.sources)).marked_rows, rows.batches())
 
 
-def run_input(rows: LocalRows, place: InputSide, workers: int, batch_rows: int) -> RunInput:
+def run_input(rows: LocalRows, input_side: InputSide, workers: int, batch_rows: int) -> RunInput:
     """Return an input of a run: in parts that workers read themselves where it has such parts.
 
     Args:
         rows: The projected rows of the input.
-        place: The place of the input in its query.
+        input_side: The place of the input in its query.
         workers: The number of processes that may read it.
         batch_rows: The number of rows that a map task takes at once, where the table is in memory.
     """
     parts = rows.parts() if workers > 1 else []
     if len(parts) > 1:
-        return FilePartsInput(parts, place)
-    return TableInput(rows, place, batch_rows)
+        return FilePartsInput(parts, input_side)
+    return TableInput(rows, input_side, batch_rows)

@@ -13,7 +13,7 @@ PROGRESS: Final = "MUNTIN_PROGRESS"
 """The environment variable that hides the line if it is `off`."""
 
 _HIDDEN_SECONDS: Final = 2.0
-"""The seconds after which a run shows its progress: most are over before."""
+"""The seconds after which a run shows its progress: most runs are over before."""
 
 _REFRESH_SECONDS: Final = 0.25
 

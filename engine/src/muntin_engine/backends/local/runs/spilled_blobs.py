@@ -62,18 +62,21 @@ class SpillFolder:
         return Path(self._folder.name)
 
     def write(self, blobs: Iterable[bytes]) -> list[SpilledBlob]:
-        """Write blobs to a file, one behind the other."""
+        """Write blobs to a new file, one behind the other, and return them as they lie there."""
         return write_blobs(self.path, blobs)
 
 
 def write_blobs(folder: Path, blobs: Iterable[bytes]) -> list[SpilledBlob]:
-    """Write blobs to a new file of a folder, one behind the other; several processes may do so."""
-    places: list[SpilledBlob] = []
+    """Write blobs to a new file of a folder, one behind the other, and return them as they lie there.
+
+    Several processes may write to one folder.
+    """
+    spilled_blobs: list[SpilledBlob] = []
     offset = 0
     with tempfile.NamedTemporaryFile(dir=folder, suffix=".blobs", delete=False) as file:
         path = Path(file.name)
         for blob in blobs:
             file.write(blob)
-            places.append(SpilledBlob(path, offset, len(blob)))
+            spilled_blobs.append(SpilledBlob(path, offset, size=len(blob)))
             offset += len(blob)
-    return places
+    return spilled_blobs

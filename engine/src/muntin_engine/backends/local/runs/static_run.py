@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from muntin_engine.wire.task_payload import TaskPayload
 
 START_SECONDS: Final = 1.0
-"""The seconds of work left for which workers are started: each takes half of one to start, beside this process."""
+"""The seconds of work left for which workers are started: a worker takes half a second to start."""
 
 WARM_SECONDS: Final = 0.3
 """The seconds of work left for which workers that run already are used."""
@@ -100,6 +100,7 @@ class StaticRun:
         for source in self._inputs():
             stage = self._progress.begin("rows read", source.total_rows)
             with closing(source):
+                # This process sends the first rows; where there are workers by then, `pieces` has the rows that follow.
                 exchange.add_batches(distribute(self._task, self._batches_read_here(source, stage)))
                 for sent in self._results_of_jobs(map(MapJob, source.pieces()), stage):
                     exchange.add(sent)
@@ -119,6 +120,7 @@ class StaticRun:
         (source,) = self._inputs()
         stage = self._progress.begin("rows read", source.total_rows)
         with closing(source):
+            # This process evaluates the first rows; where there are workers by then, `pieces` has the rows that follow.
             yield from run_without_state(self._task, self._batches_read_here(source, stage))
             for outputs in self._results_of_jobs(map(StatelessJob, source.pieces()), stage):
                 yield from outputs
@@ -147,11 +149,12 @@ class StaticRun:
         """Run the rest of a stage in this process and in workers, and yield the results in the order of the jobs.
 
         Args:
-            jobs: The jobs of the rest. A run without workers has no rest by now, so none of them is taken then.
+            jobs: The jobs of the rest, each of which is made when it is taken. None is taken in a run without workers,
+                which has no rest.
             stage: The stage, which counts the jobs that are done.
         """
         if self._pool is None:
-            return
+            return  # this process has done all jobs of the stage
         hand_back_freed_memory()  # workers need the memory of rows that this process has read and sent
         for job, result in self._pool.results(jobs, self._task_file, self._run_here, self._progress.refresh):
             stage.add(job.amount)
@@ -161,7 +164,8 @@ class StaticRun:
     def _run_here(self, job: Job) -> Any:
         """Run a job in this process beside the workers."""
         try:
-            # An error of a job is kept and raised when its result is due. Ctrl-C is no error of a job: it ends the run.
+            # The pool keeps an error of a job, and raises it when the result of the job is due. Ctrl-C is no error of a
+            # job: it ends the run at once.
             with _interrupts_at_once():
                 return job.run(self._task)
         finally:
@@ -169,7 +173,7 @@ class StaticRun:
             hand_back_freed_memory()
 
     def _start_workers_if_long(self, stage: Stage) -> bool:
-        """Start workers for the rest of a stage, if it is expected to take long; also show how far the stage is.
+        """Start workers if the rest of a stage is expected to take long; also show how far the stage is.
 
         Returns:
             True if there are workers: they take the rest of this stage, and all of the stages that follow.

@@ -44,7 +44,7 @@ def run_static_bucket(task: TaskPayload, bucket: int, bucket_input: BucketInput)
     """
     arrivals = bucket_input.arrivals(len(task.inputs))
     bucket_input.blobs.clear()  # only `arrivals` holds them now, so the evaluator can free each that it has read
-    blobs = list(run_bucket(task, bucket, MemoryCells(), arrivals))
+    blobs = list(run_bucket(task, bucket, MemoryCells(), arrivals))  # it also notes overflows, in the task
     return TaskOutput(bucket, blobs, task.overflows.take())
 
 

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from loky import ProcessPoolExecutor
 
 IDLE_SECONDS: Final = 30.0
-"""The time after which the processes end that no query has."""
+"""The time after which processes end that no query uses."""
 
 _NO_RESTARTS: Final = {"LOKY_MAX_MEMORY_LEAK_SIZE": "1e18"}
-"""The environment in which loky does not take the memory of a large query for a leak, and start a process anew."""
+"""The environment of worker processes: loky restarts one that seems to leak memory, as one with a large query would."""
 
 _POLL_SECONDS: Final = 0.1
-"""The time after which a wait for a worker looks at Ctrl-C, which Windows has no other moment for, and at progress."""
+"""The time after which a wait for a worker is interrupted: to show progress, and on Windows to notice Ctrl-C."""
 
 _JOBS_AHEAD: Final = 2
 """The number of jobs for each process that wait or run, or have results that nobody has taken yet."""
@@ -68,7 +68,7 @@ class WorkerPool:
         self.workers = workers
         self._users = 0  # the number of queries that use the processes now
         self._queries = 0  # the number of all queries that have used them
-        # Processes with a timeout of their own may end in the moment in which a query has a job for them.
+        # Without a timeout of loky's: by that, processes could end in the moment in which a query has a job for them.
         self._executor: ProcessPoolExecutor = loky.ProcessPoolExecutor(
             workers - 1, timeout=None, initializer=begin_worker, initargs=(workers,), env=_NO_RESTARTS
         )
@@ -104,11 +104,13 @@ class WorkerPool:
         with self._lock:
             self._users -= 1
             is_unused = not self._users
+            queries = self._queries
+            if is_unused and is_failed:
+                self._forget()  # still under the lock: another query must not acquire processes that are ended
         if is_unused and is_failed:
-            self._forget()
             self._executor.shutdown(wait=True, kill_workers=True)
         elif is_unused:
-            timer = Timer(IDLE_SECONDS, self._end_if_unused, [self._queries])
+            timer = Timer(IDLE_SECONDS, self._end_if_unused, [queries])
             timer.daemon = True  # a program can end before it
             timer.start()
 
@@ -120,17 +122,19 @@ class WorkerPool:
         """
         with self._lock:
             is_unused = not self._users and self._queries == queries
-            # After a failure the pool may have been forgotten, and another one may stand in its place.
-            if is_unused and self._pools.get(self.workers) is self:
-                del self._pools[self.workers]
+            if is_unused:
+                self._forget()
         if is_unused:
             self._executor.shutdown(wait=True, kill_workers=True)
 
     def _forget(self) -> None:
-        """Drop this pool from the pools of the program, so that the next query starts new processes."""
-        with self._lock:
-            if self._pools.get(self.workers) is self:
-                del self._pools[self.workers]
+        """Drop this pool from the pools of the program, so that the next query starts new processes.
+
+        The caller holds the lock.
+        """
+        # After a failure the pool may have been dropped already, and another one may stand in its place.
+        if self._pools.get(self.workers) is self:
+            del self._pools[self.workers]
 
     def results(
         self, jobs: Iterator[Job], task_file: Path, run_here: Callable[[Job], Any], wait: Callable[[], None]
@@ -216,7 +220,8 @@ class WorkerPool:
         Args:
             error: The error of the pool of processes, whose first line says how the worker ended.
         """
-        self._forget()
+        with self._lock:
+            self._forget()
         lines = str(error).splitlines()
         return SetupError(
             "a worker process of the query was killed, or died in code that is not Python's\n"
@@ -227,7 +232,7 @@ class WorkerPool:
 
 
 def _future_of_run(run_here: Callable[[Job], Any], job: Job) -> Future[Any]:
-    """Run a job in this process, and return its result as a future: an error is raised when its turn comes.
+    """Run a job in this process, and return its result as a future, which raises an error when the result is due.
 
     Args:
         run_here: The function that runs the job.

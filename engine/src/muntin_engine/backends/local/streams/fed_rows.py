@@ -7,7 +7,6 @@ text. What would lose something, such as a float for a column of integers, is re
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -108,7 +107,10 @@ def _float(value: object, _: pa.DataType) -> float:
     """Return a number as a float."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise _UnfitValueError(value, "a number")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise _UnfitValueError(value, "a number of at most 1.8e308") from None
 
 
 def _decimal(value: object, data_type: pa.DataType) -> Decimal:
@@ -147,7 +149,7 @@ def _binary(value: object, _: pa.DataType) -> bytes:
     try:
         if isinstance(value, str):
             return base64.b64decode(value, validate=True)
-    except binascii.Error:
+    except ValueError:  # `binascii.Error` is one, too; for letters that are not ASCII, it is a plain `ValueError`
         pass  # refused below, as other values are
     raise _UnfitValueError(value, "bytes, or their text in base64")
 
@@ -168,6 +170,9 @@ def _timestamp(value: object, data_type: pa.DataType) -> datetime:
     """Return a datetime, which may be given as text: in UTC, or without a zone if the column has none.
 
     For a column with a zone, a datetime without one is taken as UTC, which is the zone of the session on Spark.
+
+    Raises:
+        _UnfitValueError: The value is no time, or has a zone and the column has none.
     """
     try:
         time = datetime.fromisoformat(value) if isinstance(value, str) else value
@@ -181,13 +186,18 @@ def _timestamp(value: object, data_type: pa.DataType) -> datetime:
         return time
     if time.tzinfo is None:
         return time.replace(tzinfo=UTC)
-    return time.astimezone(UTC)
+    try:
+        return time.astimezone(UTC)
+    except OverflowError:
+        raise _UnfitValueError(value, "a time of the years 1 to 9999 in UTC") from None
 
 
 def _length(value: object, _: pa.DataType) -> timedelta:
-    """Return a length of time."""
+    """Return a length of time whose microseconds fit into 64 bits."""
     if not isinstance(value, timedelta):
         raise _UnfitValueError(value, "a timedelta")
+    if not -(2**63) <= value // timedelta(microseconds=1) < 2**63:
+        raise _UnfitValueError(value, "a timedelta of at most 292,000 years")
     return value
 
 

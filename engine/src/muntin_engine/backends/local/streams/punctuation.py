@@ -49,6 +49,6 @@ def punctuated(query: PlannedQuery, watermark: object) -> PlannedQuery:
         schema: pa.Schema = source.df.schema
         if "change" not in schema.names:
             schema = schema.append(pa.field("change", pa.string()))
-        rows = PunctuationRow(schema, column_value(watermark, "at", schema.field("start").type))
-        sources.append(replace(source, df=rows, has_changes=True))
+        start = column_value(watermark, name="at", data_type=schema.field("start").type)
+        sources.append(replace(source, df=PunctuationRow(schema, at=start), has_changes=True))
     return replace(query, sources=tuple(sources))

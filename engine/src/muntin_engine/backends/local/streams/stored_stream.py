@@ -149,7 +149,10 @@ class StoredStream:
         return self._states[place].cells if self._states else None
 
     def _identity_of(self, query: PlannedQuery, place: int) -> Mapping[str, Any]:
-        """Return the identity of a query, in which the hashes of code stay those of its first micro-batch."""
+        """Return the identity of a query as it is stored.
+
+        Code of an unchanged version keeps its first hash, so that each micro-batch reports a change of the code.
+        """
         identity = plan_identity(query.plan)
         if not self._states:
             return identity

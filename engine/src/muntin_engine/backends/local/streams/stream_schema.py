@@ -20,9 +20,9 @@ _EXAMPLE: Final = "'station string, leaves timestamp, km double'"
 """A schema as it is written, for messages."""
 
 _IGNORED: Final = (exp.NotNullColumnConstraint, exp.CommentColumnConstraint, exp.CollateColumnConstraint)
-"""The constraints of columns that are read over: any column of a stream may have nulls.
+"""The constraints of columns that change nothing here: any column of a stream may have nulls.
 
-Collations are looked for first, in the type too; the one that is left here is that of plain text.
+A collation among them is that of plain text: all others are refused before.
 """
 
 _NESTED_KINDS: Final = (exp.DType.STRUCT, exp.DType.ARRAY, exp.DType.MAP)
@@ -94,18 +94,18 @@ def _type_of(column: exp.ColumnDef) -> pa.DataType:
         NeedsSparkError: Only Spark has the type, such as a variant, or text in the column has a collation.
     """
     if has_collation(column):
-        raise _of_spark(column)
+        raise _needs_spark(column)
     for constraint in column.args.get("constraints") or ():
-        if not isinstance(constraint.kind, _IGNORED):
-            raise _of_spark(column)
+        if not isinstance(constraint.kind, _IGNORED):  # such as DEFAULT
+            raise _needs_spark(column)
     assert isinstance(column.kind, exp.DataType), "columns without a type were refused"
     arrow_type = _arrow_type(column.kind)
     if arrow_type is None:
-        raise _of_spark(column)
+        raise _needs_spark(column)
     return arrow_type
 
 
-def _of_spark(column: exp.ColumnDef) -> NeedsSparkError:
+def _needs_spark(column: exp.ColumnDef) -> NeedsSparkError:
     """Return the error for a column of a type that only Spark has."""
     column_text = column.sql(dialect="spark")
     return NeedsSparkError(
