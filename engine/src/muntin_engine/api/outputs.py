@@ -14,7 +14,7 @@ from muntin_engine.api.writes_outputs import WritesOutputs
 from muntin_engine.backends.choosing import is_stream
 from muntin_engine.backends.planned_query import PlannedQuery
 from muntin_engine.plan.explanation import explain_plan, text_of
-from muntin_engine.plan.request import quoted
+from muntin_engine.plan.request import backquoted
 from muntin_engine.plan.steps import step
 from muntin_engine.sinks.recordings.recorder import Recorder, RecordLike
 from muntin_engine.sinks.sink import SinkLike
@@ -96,7 +96,7 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]
         Example:
             >>> query.select("station", start="window.start", share="late / n")  # doctest: +SKIP
         """
-        expressions = {name: quoted(name) for name in names}
+        expressions = {name: backquoted(name) for name in names}
         expressions |= columns
         return replace(self, selection=self._backend.select_results(self, columns=expressions, condition=None))
 

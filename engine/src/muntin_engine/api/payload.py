@@ -11,7 +11,7 @@ from muntin.errors import QueryError
 from muntin.errors.messages import Argument, Call, Earlier
 from muntin_engine.api.arguments import check_each_column
 from muntin_engine.backends.choosing import backend_of
-from muntin_engine.plan.request import InputRequest, quoted
+from muntin_engine.plan.request import InputRequest, backquoted
 from muntin_engine.plan.steps import step
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class ChangesPayload(InputRequest):
 
         # Rows of the query writer: an expression is the name of no column, so the columns that it reads stay.
         names = {*texts, *(length.name for length in self.length_columns)}
-        return [name for name in all_names if name in names or quoted(name) in names]
+        return [name for name in all_names if name in names or backquoted(name) in names]
 
     def _texts(self) -> Iterator[str]:
         """Yield the texts of all columns that the stream itself reads: those that make rows events, and conditions."""
@@ -151,5 +151,7 @@ def text_of(column: ColumnLike) -> str:
 
 def _may_read(text: str, name: str) -> bool:
     """Return True if an expression may read a column: the name of the column is one of the words of the expression."""
-    spellings = f"{re.escape(name)}|{re.escape(quoted(name))}"  # in backticks, a backtick of the name is written twice
+    spellings = (
+        f"{re.escape(name)}|{re.escape(backquoted(name))}"  # in backticks, a backtick of the name is written twice
+    )
     return re.search(rf"(?<!\w)({spellings})(?!\w)", text, re.IGNORECASE) is not None

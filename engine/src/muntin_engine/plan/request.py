@@ -69,11 +69,11 @@ def is_expression(text: str, column_names: Iterable[str]) -> bool:
     return has_operator(text) and text.casefold() not in {name.casefold() for name in column_names}
 
 
-def quoted(name: str) -> str:
-    """Return the name of a column in backticks, as an expression of SQL has a name that may have any signs.
+def backquoted(name: str) -> str:
+    """Return the name of a column in backquotes, as expressions in Spark's SQL write a name of any characters.
 
     Example:
-        >>> quoted("km / h"), quoted("a`b")
+        >>> backquoted("km / h"), backquoted("a`b")
         ('`km / h`', '`a``b`')
     """
     return "`" + name.replace("`", "``") + "`"

@@ -125,17 +125,6 @@ def text_identity(column: str) -> str:
     return str(column)
 
 
-def backquoted(name: str) -> str:
-    """Return the name of a column as expressions in Spark's SQL write it, whatever characters it has.
-
-    Example:
-        >>> backquoted("a b"), backquoted("a`b")
-        ('`a b`', '`a``b`')
-    """
-    doubled = name.replace("`", "``")
-    return f"`{doubled}`"
-
-
 def keys_of(reader: ColumnReader, df: Frame, keys: Sequence[ColumnLike]) -> list[InputColumn]:
     """Look up the keys of an input.
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from muntin.errors import QueryError
 from muntin.errors.messages import Earlier
-from muntin_engine.backends.planning.read_columns import backquoted, orders_by_name
-from muntin_engine.plan.request import ROLES
+from muntin_engine.backends.planning.read_columns import orders_by_name
+from muntin_engine.plan.request import ROLES, backquoted
 from muntin_engine.time.source_rules import SourceRules
 
 if TYPE_CHECKING:

@@ -26,9 +26,8 @@ from muntin_engine.backends.local.frames.local_frame import (
 from muntin_engine.backends.local.frames.micro_batch import MicroBatch
 from muntin_engine.backends.local.inputs.column_lookup import TextColumn, column_expression
 from muntin_engine.backends.local.inputs.column_reader import LocalColumnReader
-from muntin_engine.backends.planning.read_columns import backquoted
 from muntin_engine.backends.planning.union_columns import UnionColumns, event_columns, source_rules, sources_of
-from muntin_engine.plan.request import SqlExpression
+from muntin_engine.plan.request import SqlExpression, backquoted
 
 if TYPE_CHECKING:
     from muntin_engine.backends.planning.input_column import InputColumn

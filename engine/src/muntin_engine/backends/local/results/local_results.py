@@ -18,10 +18,10 @@ from muntin_engine.backends.local.refusals import failures_of_rows
 from muntin_engine.backends.local.runs.batch_output import BatchOutput
 from muntin_engine.backends.local.runs.static_run import StaticRun
 from muntin_engine.backends.planning.query_task import task_of
-from muntin_engine.backends.planning.read_columns import backquoted
 from muntin_engine.backends.planning.result_schemas import evicted_schema, refused_schema, result_schema
 from muntin_engine.backends.static_counts import BucketCounts, StaticCounts
 from muntin_engine.plan.metrics import skipped_metric
+from muntin_engine.plan.request import backquoted
 from muntin_engine.plan.skipped_nulls import skipped_nulls
 from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.tasks.output_blobs import EVICTED_ROWS, RESULTS

@@ -25,7 +25,7 @@ from muntin_engine.backends.planning.changelog_columns import (
     ChangelogColumns,
     lifetime_column,
 )
-from muntin_engine.plan.request import quoted
+from muntin_engine.plan.request import backquoted
 
 
 def with_key_names(schema: spark_types.StructType, keys: Sequence[str]) -> spark_types.StructType:
@@ -288,4 +288,4 @@ def _end(shape: _Shape) -> Column | None:
 
 def _column(name: str) -> Column:
     """Return a column by its whole name: without quotes Spark would read a dot in it as a field of a struct."""
-    return F.col(quoted(name))
+    return F.col(backquoted(name))

@@ -20,7 +20,7 @@ from muntin_engine.backends.spark.column_types import arrow_schema_of
 from muntin_engine.backends.spark.dataframes.pipeline import data_of
 from muntin_engine.plan import Plan
 from muntin_engine.plan.query_checks import check_names
-from muntin_engine.plan.request import quoted
+from muntin_engine.plan.request import backquoted
 from muntin_engine.plan.window_steps import steps_of
 from muntin_engine.tasks.output_blobs import OUTPUT_WATERMARK, RESULTS
 from muntin_engine.wire.blob_readers import WatermarkReader
@@ -76,7 +76,7 @@ def with_watermark(query: PlannedQuery, column: str, blobs: DataFrame, schema: s
 
     # Spark's operators recognize the query writer's column by this metadata.
     start = F.col(plan.lifetime_column).getField("start").alias(column, metadata={_DELAY: 0})
-    return only_results.select(*[F.col(quoted(name)) for name in schema.names], start)
+    return only_results.select(*[F.col(backquoted(name)) for name in schema.names], start)
 
 
 def _check_watermark_column(plan: Plan, column: str, schema: spark_types.StructType) -> None:

@@ -14,7 +14,7 @@ from muntin.errors import QueryError
 from muntin_engine.backends.planned_query import Selection
 from muntin_engine.backends.spark.inputs.column_lookup import condition_of, look_up
 from muntin_engine.backends.spark.inputs.declared_frames import like
-from muntin_engine.plan.request import SqlExpression, quoted
+from muntin_engine.plan.request import SqlExpression, backquoted
 
 
 def selected(rows: DataFrame, selection: Selection, always: tuple[str, ...] = ()) -> DataFrame:
@@ -66,7 +66,7 @@ def reselected(
         # A selection of aggregates alone, such as `max(km)`, is legal in Spark and has one row. To have Spark refuse
         # aggregates, a plain column is selected beside them.
         try:
-            empty.select(*map(F.expr, columns.values()), F.col(quoted(empty.columns[0])))
+            empty.select(*map(F.expr, columns.values()), F.col(backquoted(empty.columns[0])))
         except AnalysisException as error:
             raise QueryError(
                 f"select() aggregates results in {', '.join(columns.values())}, which come one by one\n"

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from muntin_engine.backends.spark.private_parts import jvm_of
-from muntin_engine.plan.request import quoted
+from muntin_engine.plan.request import backquoted
 from muntin_engine.sinks.distributed_rows import KafkaConnector
 
 _JSON_OPTIONS = {
@@ -74,7 +74,7 @@ def messages(batch: DataFrame, keys: Sequence[str], query_id: str, batch_id: int
     value = F.to_json(F.struct("*"), _JSON_OPTIONS)
     key = F.lit(None)
     if keys:
-        key_columns = [F.col(quoted(name)) for name in keys]
+        key_columns = [F.col(backquoted(name)) for name in keys]
         key = F.to_json(F.struct(*key_columns), _JSON_OPTIONS)
     rows = batch.select(key.cast("string").alias("key"), value.alias("value"))
 

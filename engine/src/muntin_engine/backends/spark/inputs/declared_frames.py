@@ -28,7 +28,7 @@ from muntin_engine.backends.spark.column_types import input_column, spark_schema
 from muntin_engine.backends.spark.private_parts import connect_relation, set_known_facts
 from muntin_engine.backends.spark.session.kinds import is_connect
 from muntin_engine.backends.spark.session.sent_plans import reads_of
-from muntin_engine.plan.request import SqlExpression
+from muntin_engine.plan.request import SqlExpression, backquoted
 
 if TYPE_CHECKING:
     from muntin_engine.backends.planning.input_column import InputColumn
@@ -65,14 +65,14 @@ def declared(df: DataFrame, schema: pa.Schema) -> DataFrame:
     if not is_connect(df.sparkSession):
         declared_columns = [input_column(part) for part in spark_schema_of(schema)]
         actual_columns = check_declared(declared_columns, [input_column(part) for part in df.schema])
-        return df.select(*(F.col(quoted(column.name)) for column in actual_columns))
+        return df.select(*(F.col(backquoted(column.name)) for column in actual_columns))
 
     # Queries of one pass have to read the same DataFrame. So the one with the declared columns is made once.
     frames = _DECLARED.setdefault(df, {})
     if schema not in frames:
         columns: list[Column] = []
         for part in schema:
-            column = _of_type(F.col(quoted(part.name)), part.name, part.type)
+            column = _of_type(F.col(backquoted(part.name)), part.name, part.type)
             columns.append(column.alias(part.name))
         selected = df.select(*columns)
         frames[schema] = with_known_columns(selected, spark_schema_of(schema), is_stream=_is_stream(df))
@@ -189,7 +189,7 @@ def text_of_known(df: DataFrame, column: ColumnLike, reader: str) -> str:
     # PySpark prints a column as Column<'km'>. If that is the name of a column, the column is known.
     text = str(column).removeprefix("Column<'").removesuffix("'>").replace("`", "")
     if text in df.columns:
-        return text if text.isidentifier() else SqlExpression(quoted(text))
+        return text if text.isidentifier() else SqlExpression(backquoted(text))
     raise QueryError(
         "{reader} reads {written}, whose type only Spark knows; with schema= Spark is not asked\n"
         "  write it as text in SQL, for example 'km / 1.6'",
@@ -203,7 +203,7 @@ def text_cast(df: DataFrame, column: ColumnLike) -> SqlExpression:
     """Return a column of a DataFrame with declared columns, cast to text, as an expression in SQL."""
     text = text_of_known(df, column, "a cast to text")
     is_expression = isinstance(text, SqlExpression) or text not in df.columns
-    return SqlExpression(f"CAST({text if is_expression else quoted(text)} AS STRING)")
+    return SqlExpression(f"CAST({text if is_expression else backquoted(text)} AS STRING)")
 
 
 def checked_expression(column: Column, planned: InputColumn) -> Column:

@@ -18,15 +18,16 @@ from muntin_engine.backends.spark.inputs.declared_frames import (
     text_of_known,
 )
 from muntin_engine.backends.spark.session.ended import in_session
+from muntin_engine.plan.request import backquoted
 
 if TYPE_CHECKING:
-    from muntin_engine.plan.request import ColumnLike, quoted
+    from muntin_engine.plan.request import ColumnLike
 
 
 @in_session()
 def payload_columns(df: DataFrame, event_columns: Sequence[str]) -> dict[str, Column]:
     """Return the columns of the payload by their names: all but those that make rows events, such as times and keys."""
-    return {name: F.col(quoted(name)) for name in df.columns if name not in event_columns}
+    return {name: F.col(backquoted(name)) for name in df.columns if name not in event_columns}
 
 
 @in_session()
@@ -84,7 +85,7 @@ def _changed(
         # An expression such as `coalesce(km, 0)` must stay null in a row without a payload. Punctuation has no payload.
         # Neither has a revision or a retraction that names its event by the id alone.
         kind = as_column(df, change)
-        are_not_null = [F.col(quoted(name)).isNotNull() for name in df.columns if name not in event_columns]
+        are_not_null = [F.col(backquoted(name)).isNotNull() for name in df.columns if name not in event_columns]
         repeats_payload = kind.isin("revise", "retract") & reduce(or_, are_not_null, F.lit(False))
         has_payload = (kind == "insert") | repeats_payload
         computed = {name: F.when(has_payload, column) for name, column in computed.items()}
@@ -94,7 +95,7 @@ def _changed(
     # Spark ignores the case of names.
     folded_names = {name.casefold() for name in (*kept_names, *event_columns)}
     input_names = {name.casefold() for name in df.columns}
-    unchanged: list[Column] = [F.col(quoted(name)) for name in df.columns if name.casefold() in folded_names]
+    unchanged: list[Column] = [F.col(backquoted(name)) for name in df.columns if name.casefold() in folded_names]
     # Names that are no columns of the input are those of fields of structs, such as `ride.km`.
     unchanged += [F.col(name) for name in kept_names if name.casefold() not in input_names]
     return df.select(*unchanged, *(column.alias(name) for name, column in computed.items()))

@@ -14,7 +14,7 @@ from muntin.axis import decimal_of
 from muntin_engine.backends.planning.time_marks import check_clock, check_heartbeat
 from muntin_engine.backends.spark.inputs.column_lookup import as_column, look_up
 from muntin_engine.plan.lengths import UNITS, AxisScale
-from muntin_engine.plan.request import Heartbeat, quoted
+from muntin_engine.plan.request import Heartbeat, backquoted
 
 if TYPE_CHECKING:
     from muntin_engine.backends.planning.input_column import InputColumn
@@ -116,9 +116,9 @@ def _readings(start: InputColumn, clock: DataFrame, scale: AxisScale) -> tuple[D
     """
     check_clock(scale)
     if start.axis is Axis.TIME:
-        reading = F.col(quoted(clock.columns[0]))
+        reading = F.col(backquoted(clock.columns[0]))
     else:
         # Times that are integers count units since the epoch: microseconds, unless the query writer has named a unit.
         # Readings are cast from microseconds to that unit.
-        reading = F.expr(f"unix_micros({quoted(clock.columns[0])}) * {UNITS['us']} div {UNITS[scale.unit or 'us']}")
+        reading = F.expr(f"unix_micros({backquoted(clock.columns[0])}) * {UNITS['us']} div {UNITS[scale.unit or 'us']}")
     return clock, {"change": F.lit("clock"), "start": reading}

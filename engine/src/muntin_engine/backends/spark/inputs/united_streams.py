@@ -21,7 +21,7 @@ from muntin_engine.backends.spark.inputs.column_lookup import as_column
 from muntin_engine.backends.spark.inputs.column_reader import SparkColumnReader
 from muntin_engine.backends.spark.inputs.declared_frames import is_known, known_schema_of_union, with_known_columns
 from muntin_engine.backends.spark.session.ended import in_session
-from muntin_engine.plan.request import SqlExpression, quoted
+from muntin_engine.plan.request import SqlExpression, backquoted
 
 if TYPE_CHECKING:
     from muntin_engine.backends.planning.input_column import InputColumn
@@ -143,7 +143,7 @@ def _rows(reader: SparkColumnReader, union_columns: UnionColumns, name: str, str
         sources = F.when(is_of_all, sources).otherwise(F.array(F.concat(F.lit(f"{name}."), columns["source"])))
     columns.pop("source", None)  # `sources` takes its place: there, the name of the stream is before each source
 
-    payload_columns = [F.col(quoted(payload_name)) for payload_name in payload]
+    payload_columns = [F.col(backquoted(payload_name)) for payload_name in payload]
     event_parts = [column.alias(part) for part, column in columns.items()]
     rows: DataFrame = stream.df.select(*payload_columns, *event_parts, sources.alias("source"))
     return rows.withColumn("source", F.explode("source"))
