@@ -71,7 +71,7 @@ def _changed_rows(lifetime_changes: LifetimeChanges, rows: BatchRows) -> Changed
     # `CHANGES` lists events first, then punctuation, then rows that have no time on the axis.
     is_good = rows.is_good
     is_event = is_good & (rows.kind < PUNCTUATE_KEY)
-    is_punctuation = is_good & ~is_event & (rows.kind <= PUNCTUATE) & flags(rows.times.start.is_valid())
+    is_punctuation = is_good & ~is_event & (rows.kind <= PUNCTUATE)
 
     old_lifetimes = _lifetimes_of(rows, np.flatnonzero(is_event))
     lifetimes = old_lifetimes

@@ -114,7 +114,8 @@ class MapTask:
     def _send(self) -> Iterator[pa.RecordBatch]:
         """Yield the blobs of all rows that wait."""
         batch = self._waiting_batches[0]
-        if len(self._waiting_batches) > 1:  # rows that a table has in memory come as one batch, and are not copied
+        if len(self._waiting_batches) > 1:
+            # A single batch, as rows of a table in memory come, is spared this copy.
             batch = pa.concat_batches(self._waiting_batches)
         self._waiting_batches = []
         self._waiting_rows = 0

@@ -161,7 +161,7 @@ class SliceGrid:
         A row is late if a window that it belongs to is complete, or if it belongs to none and lies before the end of a
         complete window.
         """
-        if abs(first_open) >= NEVER:
+        if abs(first_open) >= NEVER:  # all windows are open, or none: then all slices are legal, or none
             return first_open
         return self.start_of(first_open - 1) + self.slices  # the slice after the last complete window
 
