@@ -220,7 +220,7 @@ def records_in(annotation: object) -> set[type]:
 
 
 def holds_many(annotation: object) -> bool:
-    """Return True if a value of a type may hold any number of values: in a collection, or as nothing is known of it.
+    """Return True if a value of a type may hold any number of values: it is a collection, or nothing is known of it.
 
     Tuples whose parts are named, dataclasses, named tuples and typed dicts hold as many values as their types say.
 

@@ -236,6 +236,7 @@ def _spell_columns(module: ModuleIdentity, identity: QueryIdentity) -> str:
         is_known = side < len(columns_by_input) and column < len(columns_by_input[side])
         return str(columns_by_input[side][column][0]) if is_known else f"input {column}"
 
+    # A module that reads several inputs has parts: each with the sources that it reads, and the places of the columns.
     if module.parts:
         words = ""
         for part, (sources, places) in module.parts.items():

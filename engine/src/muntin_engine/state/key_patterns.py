@@ -90,7 +90,7 @@ class KeyPatterns:
             This very object if nothing has changed.
 
         Raises:
-            StateError: There are more patterns.
+            StateError: There are more than `most` patterns.
         """
         present = self.to_data()
         beyond_watermark = [(pattern, time) for pattern, time in (*present, *reported) if time > watermark]
@@ -123,6 +123,7 @@ class KeyPatterns:
             if not values.keys() >= set(group_places):
                 continue
             for other_pattern, other_time in group.get(_look_up_key(values, group_places), ()):
+                # A finite time is still needed beside an infinite one: `finite_watermark_of` reads finite times alone.
                 are_both_finite_or_not = (other_time < INFINITY) == (time < INFINITY)
                 if are_both_finite_or_not and _covers(other_pattern, pattern):
                     return

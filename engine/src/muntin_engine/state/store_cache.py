@@ -78,7 +78,7 @@ class StoreCache:
     def take(self, bucket: Hashable, version: bytes) -> Any | None:
         """Take the store of a bucket out of the cache; return None if there is none that equals the state.
 
-        A store of the bucket that equals an older state is dropped.
+        A store of the bucket that equals an older state is dropped, and so are stores of other names with this version.
 
         Args:
             bucket: The name of the bucket.
@@ -154,7 +154,7 @@ class StoreCache:
     def _drop_idle(self) -> None:
         """Drop the stores that were not used for long."""
         oldest = self._clock() - IDLE_SECONDS
-        while self._stores:
+        while self._stores:  # they are in the order of their last use
             name, longest_unused = next(iter(self._stores.items()))
             if longest_unused.last_used >= oldest:
                 return

@@ -78,7 +78,10 @@ class EventReader(BlobReader):
         self._lifetime = lifetime
 
     def _of_results(self, results: pa.Table, bucket: int) -> pa.Table:
-        """Return results with two more columns: the change that each makes, and their bucket as its source."""
+        """Return results with two more columns: the change that each makes, and their bucket as its source.
+
+        Results that name their changes keep that column, too: the schema has another name for the added one.
+        """
         if "new_end" in results.column_names:
             results = _with_open_ends(results)
         if "change" in results.column_names:

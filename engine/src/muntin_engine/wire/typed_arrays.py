@@ -320,8 +320,10 @@ def _is_accepted(cls: type, kind: ScalarKind) -> bool:
     if cls is type(None):
         return True
     # A bool is an integer to Python, and a datetime a date; here they are not.
-    if cls is bool or (kind is ScalarKind.DATE and issubclass(cls, datetime)):
+    if cls is bool:
         return kind is ScalarKind.BOOLEAN
+    if kind is ScalarKind.DATE and issubclass(cls, datetime):
+        return False
     return issubclass(cls, _ACCEPTED[kind])
 
 
