@@ -223,7 +223,7 @@ class ExplainedQuery:
                 numbers = bad_rows.column(number_name).to_pylist()
                 problems = bad_rows.column("problem").to_pylist()
                 for number, problem in zip(numbers, problems, strict=True):
-                    if number is not None:
+                    if number is not None:  # `StoryRows` has set the fates of rows that do not carry their numbers
                         rows.set_fate(number, Fate.REJECTED, PROBLEMS[problem].message)
 
     def _explained(

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from muntin_engine.recording.input_rows import readable_values
 from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.state.frozen_values import freeze
 from muntin_engine.tasks.recorded_rows import RecordedPart
@@ -132,7 +133,7 @@ def _distinct_keys(batches: Sequence[RecordedBatch]) -> list[Any]:
 def _keys(rows: pa.Table) -> list[Any]:
     """Return the key of each row; an empty list if the query has no key columns."""
     names = [name for name in rows.column_names if name.startswith("k") and name[1:].isdigit()]
-    columns = [rows.column(name).to_pylist() for name in names]
+    columns = [readable_values(rows.column(name).combine_chunks()) for name in names]
     return [freeze(key) for key in zip(*columns, strict=True)]
 
 

@@ -17,10 +17,12 @@ from muntin_engine.recording.input_rows import InputRow, read_input_rows, with_n
 from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.recording.story import Fate, StoryRow
 from muntin_engine.state.frozen_values import freeze
+from muntin_engine.tasks.input_rows import read_rows
 from muntin_engine.tasks.recorded_rows import RecordedPart
+from muntin_engine.tasks.row_problems import PROBLEMS
 from muntin_engine.time.changes import InputChange, Key
 from muntin_engine.wire.shuffle import SIDE, by_side
-from muntin_engine.wire.task_payload import TaskPayload
+from muntin_engine.wire.task_payload import InputTask, TaskPayload
 
 
 class StoryRows:
@@ -77,9 +79,9 @@ class StoryRows:
                 self.set_fate(row.number, Fate.FILTERED, reason)
 
     def number_of(self, key: Key, change: InputChange) -> int:
-        """Find the number of a rejected row that does not carry its number; among equal rows, that of the earliest.
+        """Find the number of a row that an evaluator rejected and that does not carry its number.
 
-        A number is found only once.
+        Among equal rows it is that of the earliest. A number is found only once.
 
         Args:
             key: The key of the row.
@@ -150,10 +152,12 @@ class StoryRows:
             sides = batch.column(SIDE).to_numpy()
         for input_task, side_rows in by_side(self._task, batch):
             numbers = (first_row + np.flatnonzero(sides == input_task.side)).tolist()
-            for input_row in read_input_rows(input_task, side_rows, batch_number, numbers):
+            input_rows = read_input_rows(input_task, side_rows, batch_number, numbers)
+            for place, input_row in enumerate(input_rows):
+                row = replace(input_row.row, event=self._insertions.event_of(input_row))
                 if not input_row.carries_number:
-                    self._without_number.add(input_row)
-                rows.append(replace(input_row.row, event=self._insertions.event_of(input_row)))
+                    row = self._without_number.add(row, input_row.id, input_task, side_rows.slice(place, 1))
+                rows.append(row)
         self.all += sorted(rows, key=lambda row: row.number)
 
     def _count_row(self, row: StoryRow, changes: Mapping[int, InputChange]) -> None:
@@ -205,25 +209,44 @@ class _InsertedRows:
 
 
 class _RowsWithoutNumber:
-    """The numbers of rows that do not carry them, looked up by the values of the rows, and for equal rows in order."""
+    """The numbers of rows that do not carry them, looked up by the values that an evaluator gets of the rows.
+
+    Of equal rows the numbers are found in order.
+    """
 
     def __init__(self) -> None:
         """Begin without rows."""
         self._numbers: dict[Hashable, list[int]] = defaultdict(list)
 
-    def add(self, input_row: InputRow) -> None:
-        """Add a row with its number."""
-        name = _row_name(input_row.row.key or (), input_row.as_change())
-        self._numbers[name].append(input_row.row.number)
+    def add(self, row: StoryRow, id: Hashable, input_task: InputTask, batch: pa.RecordBatch) -> StoryRow:
+        """Add a row with its number; return the row, with its fate if it has a problem and no evaluator gets it.
+
+        Args:
+            row: The row.
+            id: The id of the row's event, in the form in which evaluators look it up.
+            input_task: The input of the row.
+            batch: A batch with this row alone.
+
+        Cost: that of a batch in a map task, for each row.
+        """
+        # The evaluator gets the row with its times as the query changes them, and may get two rows for it, or none.
+        mapped_rows = read_rows(input_task, batch).rows.select(["problem", "start", "new_end"])
+        for mapped_row in mapped_rows.to_pylist():
+            if mapped_row["problem"] is not None:
+                return replace(row, fate=Fate.REJECTED, reason=PROBLEMS[mapped_row["problem"]].message)
+            name = _row_name(input_task.side, row.key or (), id, mapped_row["start"], mapped_row["new_end"])
+            self._numbers[name].append(row.number)
+        return row
 
     def pop(self, key: Key, change: InputChange) -> int:
         """Return the number of the earliest equal row, and remove it."""
-        return self._numbers[_row_name(key, change)].pop(0)
+        name = _row_name(change.side, key, change.id, change.start, change.new_end)
+        return self._numbers[name].pop(0)
 
 
-def _row_name(key: Key, change: InputChange) -> Hashable:
-    """Return the values of a row that an evaluator reports when it rejects the row, by which it is looked up."""
-    return change.side, freeze(key), freeze(change.id), change.start, change.new_end
+def _row_name(side: int, key: Key, id: Hashable, start: int | None, new_end: int | None) -> Hashable:
+    """Return the values by which a row is looked up: an evaluator reports them when it rejects the row."""
+    return side, freeze(key), freeze(id), start, new_end
 
 
 def _awaited_watermark(plan: Plan, start: int, end: int, watermark: int) -> int | None:
