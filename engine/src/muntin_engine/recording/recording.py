@@ -135,6 +135,9 @@ class Recording:
         Args:
             run: The number of the start of the query.
             evaluator: The name of the evaluator; None for the one that ran the query.
+
+        Raises:
+            RecordingError: A module is not here, or the evaluator cannot run the query.
         """
         return task_of(self.runs[run].data, self._code, evaluator)
 

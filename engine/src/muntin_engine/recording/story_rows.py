@@ -186,9 +186,10 @@ class _InsertedRows:
         self._changes_before: dict[int, list[int]] = {}
 
     def event_of(self, input_row: InputRow) -> int | None:
-        """Return the number of the row that inserted the event of a row, which may be the row itself.
+        """Note a row, and return the number of the row that inserted its event, which may be the row itself.
 
-        None if the row is about no event, or if its event has not been inserted yet.
+        None if the row is about no event. If the event has not been inserted yet, it is None too, and the row waits for
+        the insertion; see `changes_before`.
         """
         row = input_row.row
         if row.change not in ("insert", "revise", "retract"):

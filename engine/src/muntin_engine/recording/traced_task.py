@@ -99,6 +99,7 @@ class Notes:
         """
         assert CURRENT_CALL.window is not None, "a module is called for a window"
         name = (place, CURRENT_CALL.key, CURRENT_CALL.window)
+        # The first note of a window in this micro-batch replaces those of earlier ones; further calls add to it.
         if name not in self.renewed:
             self.renewed.add(name)
             self.notes[name] = []
@@ -138,7 +139,7 @@ def traced(task: TaskPayload, notes: Notes) -> TaskPayload:
         notes: The object that collects the notes.
     """
     plan = task.plan
-    # By the side of an input: the column with the number of a row lies behind the columns of its payload.
+    # For each input, the place of the number in a payload: behind the columns that the query has there.
     places_of_numbers = [len(plan_input.columns.payload) for plan_input in plan.inputs]
     modules: list[ModulePlan] = []
     for place, module in enumerate(plan.modules):
@@ -202,7 +203,7 @@ def _noting_plan(plan: ModulePlan, notes: Notes, place: int, number_place: int) 
         place: The place of the module among the modules of the query.
         number_place: The place of the number in a payload.
     """
-    skips_rows = isinstance(plan.select, Present | Accepted | BySource)
+    skips_rows = isinstance(plan.select, Present | Accepted | BySource)  # these may select nothing from a row
     module = _noting_module(plan.module, notes, place, skips_rows=skips_rows)
     return replace(plan, module=module, select=_NumberedSelect(plan.select, number_place, notes), form=None)
 
@@ -224,7 +225,7 @@ class _NumberedSelect:
     def __call__(self, row: tuple[Any, ...]) -> Any:
         """Return the values that the module reads, with the row's number; `SKIPPED` if it does not accept the row."""
         payload = self.select(row)
-        number = row[self.number_place].value
+        number = row[self.number_place].value  # a `Number` holds it
         if payload is SKIPPED:
             self.notes.skipped.append(number)
             return SKIPPED

@@ -64,7 +64,7 @@ class QueryUnderTest:
                 f"{key_punctuation[0]}\n"
                 "  to do: leave it out, or punctuate all keys"
             )
-        # So are triggers that wait for what a script does not have.
+        # Triggers that wait for what a script does not have are refused, too.
         if isinstance(self.emit, EarlyEmission) and self.emit.trigger.reads:
             reads = ", ".join(map(repr, self.emit.trigger.reads))
             raise PolicyError(
@@ -173,8 +173,8 @@ class QueryUnderTest:
         declaration = next(declaration for declaration in DECLARATIONS if declaration.name == evaluator)
         has_ids = self.has_ids and declaration.takes_revisions  # ids are of use only where events may be revised
         if declaration.lifts:
-            # An evaluator that lifts rows needs no ids, unless events are revised or a result waits for ends: with ids,
-            # ends may move.
+            # An evaluator that lifts rows takes ids only where they matter: for revisions, and where results wait for
+            # ends, as ends may move once there are ids.
             has_ids = self._is_revised or (self.has_ids and self._waits_for_ends)
 
         # The payload has a column for the input of each module, then the order and the columns that row windows read.

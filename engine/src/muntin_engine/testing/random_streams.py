@@ -85,7 +85,7 @@ def shuffle(script: Script, seed: int, *, early_revisions: bool = False) -> Scri
     """Return a stream of the same meaning whose changes arrive in another order.
 
     A change may move anywhere before its deadline: the first punctuation that would make the change late, or a later
-    change of the same event. Punctuation and the seams between batches stay.
+    change of the same event. Punctuation and the boundaries of micro-batches stay.
 
     Args:
         script: A legal stream.
@@ -129,7 +129,7 @@ def split(script: Script, seed: int, *, cuts: float = 0.3, restarts: float = 0.3
     """Cut a stream into other micro-batches.
 
     Args:
-        script: A stream; its own seams are dropped.
+        script: A stream; its own boundaries of micro-batches are dropped.
         seed: The seed of all random choices.
         cuts: The probability that a batch ends after a step; 0 leaves one batch, 1 makes one per step.
         restarts: The probability that the engine restarts there.

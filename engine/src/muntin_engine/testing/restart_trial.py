@@ -48,7 +48,7 @@ class RestartTrial(Trial):
             kind: The kind of stream that is drawn, see `scripts`.
         """
         tested = self._tested(kind, EmitPolicy.FINAL)
-        self._check_no_difference(tested, tested.evaluators[1:])
+        self._check_no_difference(tested, tested.evaluators[1:])  # all but the most general one
 
     def _tested(self, kind: str, emit: EmitPolicy | EarlyEmission) -> QueryUnderTest:
         """Draw a query of the module, under policies that it takes, and a stream for it.

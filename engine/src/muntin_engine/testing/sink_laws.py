@@ -260,7 +260,7 @@ def _a_column_may_be_added(trial: SinkTrial, law: str) -> str | None:
         trial.write(trial.started(place), number)
     columns = trial.batch(2, has_new_column=True).columns
     try:
-        for _ in range(2):
+        for _ in range(2):  # the second time it is a repetition, and the place has the column already
             trial.write(trial.started(place, columns=columns), 2, has_new_column=True)
     except MuntinError as error:
         expected = trial.expected(range(2))
