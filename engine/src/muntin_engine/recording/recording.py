@@ -318,12 +318,12 @@ class Recording:
         folders = [recording.path for recording in upstream]
         results: list[PassedResult | None] = []
         for part in batch.parts:
-            nth = part.rows.column(NTH).to_pylist()
+            nth = part.rows.column(NTH).to_pylist()  # the places of the rows among all that the task read
             passed = find_passed_rows(folders, self.runs[0].reads, batch, part)
             if passed is None:
                 results += [None] * len(nth)
             else:
-                results += passed_results(passed, upstream[passed.place].plan, nth)
+                results += passed_results(passed, upstream[passed.query_place].plan, nth)
         return results
 
     def shrink(self, holds: Callable[[Replayed], bool] | None = None, *, differs: str | None = None) -> Recording:

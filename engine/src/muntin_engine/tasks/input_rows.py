@@ -67,7 +67,7 @@ def read_rows(input_task: InputTask, batch: pa.RecordBatch) -> InputRows:
     is_insertion = rows.kind == INSERT
     meets_conditions = np.ones(len(rows.kind), np.bool_)
     if input_task.plan_input.columns.conditions:
-        meets_conditions = flags(rows.batch.column("kept"))
+        meets_conditions = flags(rows.batch.column("kept"))  # the conditions, as the projection has evaluated them
     is_filtered = is_insertion & ~meets_conditions
 
     columns = typed_columns(input_task, rows)

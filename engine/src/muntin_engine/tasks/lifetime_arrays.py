@@ -178,7 +178,7 @@ class _ArrayDuration(ArrayChange):
     """Lets events last for a time."""
 
     def ends(self, start: IntArray, end: IntArray) -> IntArray:
-        """Return ends that lie the duration after the starts, whatever they were."""
+        """Return ends that lie the duration after the starts; the ends before the change do not matter."""
         del end
         return start + self.length
 
@@ -204,7 +204,7 @@ class _ArrayStartPoints(ArrayChange):
     """Turns events into points at their starts."""
 
     def ends(self, start: IntArray, end: IntArray) -> IntArray:
-        """Return ends one tick after the starts, whatever they were."""
+        """Return ends one tick after the starts; the ends before the change do not matter."""
         del end
         return start + 1
 
@@ -213,7 +213,7 @@ class _ArrayEdges(ArrayChange):
     """Lets events last until the next one of their key starts; an event alone does not say when that is."""
 
     def ends(self, start: IntArray, end: IntArray) -> IntArray:
-        """Return open ends, whatever they were."""
+        """Return open ends; the ends before the change do not matter."""
         del end
         return np.full(len(start), INFINITY, np.int64)
 

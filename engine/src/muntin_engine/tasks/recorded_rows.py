@@ -279,7 +279,6 @@ def read_part(file: Path) -> RecordedPart:
 def write_part(file: Path, part: RecordedPart) -> None:
     """Write the rows of a task to a file, as `RecordedRows` does; but an error while they are written is raised."""
     row_file = RecordedRows(file)
-    file.parent.mkdir(parents=True, exist_ok=True)
     row_file._write(_one_batch(part.rows))
     row_file.finish(part.report.inputs, part.report.signals)
 

@@ -144,7 +144,10 @@ class QueryUnderTest:
 
     @cached_property
     def has_only_points(self) -> bool:
-        """True if all events last one tick, and stay so: a query that follows them in order may retract them."""
+        """True if all events last one tick, and no revision gives one another end.
+
+        In a query that follows events in order, events that last one tick may still be retracted.
+        """
         changes = [step.change for step in self.script.changes()]
         ends_stay = all(map(_keeps_its_end, changes)) if self.is_ordered else not self._is_revised
         return ends_stay and all(change.event.end == change.event.start + 1 for change in changes)

@@ -106,7 +106,9 @@ class SliceGrid:
     @property
     def has_gaps(self) -> bool:
         """True if some slices are in no window."""
-        return self.stride > self.slices or self.first > -NEVER
+        has_gaps_between_windows = self.stride > self.slices
+        has_gap_before_all = self.first > -NEVER
+        return has_gaps_between_windows or has_gap_before_all
 
     @property
     def periods(self) -> Periods | None:
@@ -224,7 +226,7 @@ class GrowingSlices(SliceGrid):
 
     def first_live(self, first_open: int) -> int:
         """Return the first slice that is part of an open window."""
-        if abs(first_open) >= NEVER:
+        if abs(first_open) >= NEVER:  # all windows are open, or none: then all slices are live, or none
             return first_open
         return self.windows.first_of(first_open)
 

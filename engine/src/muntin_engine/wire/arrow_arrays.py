@@ -44,7 +44,8 @@ def arrow_array(
     Args:
         values: The values: an array of NumPy's, which may be masked, objects of Python, or an array of Arrow's.
         data_type: The Arrow type of the array; None to infer it from the values.
-        mask: True for each value that becomes a null; None if only None becomes a null.
+        mask: True for each value that becomes a null; None if only None becomes a null. Masked arrays and arrays of
+            Arrow's have their own nulls: for them it is ignored.
 
     Raises:
         pa.ArrowException: A value is not of the type.

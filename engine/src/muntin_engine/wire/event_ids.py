@@ -30,7 +30,7 @@ def needs_stand_ins(id_type: pa.DataType) -> bool:
 
 
 def stand_ins(ids: pa.Array | pa.ChunkedArray) -> Iterable[Hashable]:
-    """Return the stand-ins of a column of ids; None for a null.
+    """Return the stand-ins of a column of ids, by which evaluators look ids up; None for a null.
 
     Cost: a Python object for each id, and for one of a nested type also for each of its parts.
     """
@@ -41,7 +41,7 @@ def stand_ins(ids: pa.Array | pa.ChunkedArray) -> Iterable[Hashable]:
 
 
 def id_array(stand_ins: Iterable[Hashable], id_type: pa.DataType) -> pa.Array:
-    """Return the ids that stand-ins represent, as a column of their type.
+    """Return the ids that stand-ins represent, the hashable forms of `stand_ins`, as a column of the ids' type.
 
     Example:
         >>> id_array(["NaN", 1.5], pa.float64()).to_pylist()

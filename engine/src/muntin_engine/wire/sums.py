@@ -244,7 +244,7 @@ def _largest(values: FloatArray) -> float:
 def _cut(lanes: Sequence[FloatArray], most_values: int) -> tuple[FloatArray, ...]:
     """Cut lanes at one grid after another: return a lane of multiples of each grid, the coarsest first.
 
-    The sums stay the same. There is no lane if all values are zero.
+    A grid is the multiples of a power of two. The sums stay the same. There is no lane if all values are zero.
 
     Args:
         lanes: The lanes.
