@@ -310,7 +310,7 @@ def _spell_emit(value: Any, identity: QueryIdentity) -> str:
 
 
 def _spell_call(value: object) -> str:
-    """Return a trigger or a refinement as its call; a parameter of one as it is written in that call."""
+    """Return a trigger or a refinement as its call, or a parameter of such a call as it is written there."""
     if isinstance(value, list):
         return ", ".join(map(_spell_call, value))
     if not isinstance(value, Mapping):

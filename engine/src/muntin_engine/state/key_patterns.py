@@ -50,7 +50,7 @@ class KeyPatterns:
 
     def __init__(self, patterns: Iterable[CompletePattern] = ()) -> None:
         """Hold patterns, without the superfluous ones."""
-        # The group of patterns by the places of the columns in which they have values; in it, patterns by these values.
+        # Groups by the places of the columns in which patterns have values. In a group, patterns by these values.
         self._groups: dict[tuple[int, ...], dict[Hashable, list[CompletePattern]]] = {}
         for pattern, time in sorted(patterns, key=_furthest_and_widest_first):
             self._add(pattern, time)
@@ -119,7 +119,7 @@ class KeyPatterns:
         places = _places(pattern, _CONSTANT)
         values = {place: pattern[place][0] for place in places}
         for group_places, group in self._groups.items():
-            # A pattern that allows all keys of this one has values only in columns in which this one has some.
+            # A pattern that allows all keys of the new one has values only in columns in which the new one has some.
             if not values.keys() >= set(group_places):
                 continue
             for other_pattern, other_time in group.get(_look_up_key(values, group_places), ()):
@@ -128,7 +128,7 @@ class KeyPatterns:
                 if are_both_finite_or_not and _covers(other_pattern, pattern):
                     return
 
-        # In turn, this pattern makes patterns with the same values and the same time superfluous, if it covers them.
+        # In turn, the new pattern makes patterns with the same values and the same time superfluous, if it covers them.
         patterns_of_values = self._groups.setdefault(places, {}).setdefault(_look_up_key(values, places), [])
         needed: list[CompletePattern] = []
         for present_pattern, present_time in patterns_of_values:

@@ -89,8 +89,8 @@ class StoreCache:
             if version and cached.version == version:
                 return cached.store
         if version:
-            # The same state may be in the cache under another name: a query was stopped, and this one goes on from its
-            # state. Nobody takes that store out any more.
+            # The same state may be in the cache under the name of a query that was stopped, and from whose state this
+            # query goes on. Nobody takes that store out any more.
             for name, cached in list(self._stores.items()):
                 if cached.version == version:
                     self._drop(name)

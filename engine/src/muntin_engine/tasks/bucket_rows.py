@@ -125,7 +125,7 @@ def _sorted_by_key(input_task: InputTask, table: pa.Table) -> Iterator[KeyRows]:
 
 
 def _with_frozen_keys(input_task: InputTask, table: pa.Table) -> Iterator[KeyRows]:
-    """Yield the rows of a table one by one, with frozen keys: for keys that may be arrays or NaN, say."""
+    """Yield the rows of a table one by one, with frozen keys: arrays and NaN, for example, cannot be looked up."""
     keys = tuples_of(table, input_task.key_names)
     changes = changes_of(table, input_task.payload_names, input_task.side)
     for key, change in zip(keys, changes, strict=True):

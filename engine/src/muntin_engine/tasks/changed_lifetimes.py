@@ -213,5 +213,5 @@ def _with_length(
     is_short = needs_length & (ticks < length.least)
     lifetimes = lifetimes.with_problem(NO_LENGTH, is_missing[lifetimes.row])
     lifetimes = lifetimes.with_problem(SHORT_LENGTH, is_short[lifetimes.row])
-    # A length that is missing or too short is a problem by now: the least one stands for it, as sums need a number.
+    # The least length stands in for a missing or a shorter one: its row has a problem by now, but arrays need a number.
     return lifetimes, clipped(np.maximum(ticks, length.least))[lifetimes.row]

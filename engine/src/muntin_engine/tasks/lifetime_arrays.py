@@ -280,8 +280,8 @@ class _ArrayEndPoints(ArrayChange):
         had_point = is_revision & lifetimes.is_end_known & (old_end > lifetimes.start) & (old_end != INFINITY)
         has_point = (new_end > lifetimes.start) & (new_end != INFINITY)
         is_same_point = had_point & has_point & (old_end == new_end)
-        # A revision must say its old end, so that the point there is retracted; if not, it gets a problem. Where
-        # revisions repeat the whole event, one without an old end retracts nothing, and only inserts its new point.
+        # The point at the old end has to be retracted: a revision that does not say its old end gets a problem. Where
+        # revisions repeat the whole event, it gets none: it retracts nothing, and only inserts its new point.
         is_unknown = is_revision & ~lifetimes.is_end_known & (not self.change.is_repeated)
 
         losing_point = lifetimes.take(np.flatnonzero((had_point & ~is_same_point) | is_unknown))

@@ -188,7 +188,8 @@ def _is_unreadable(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray,
     """Flag the rows with a value that Python has no counterpart for, in a column that is read of such rows."""
     is_pattern = kind == PUNCTUATE_KEYS
     is_of_key = is_event | (kind == PUNCTUATE_KEY) | is_pattern
-    # Of a key column, say, rows of events and of punctuation of keys are read; what other rows have there is ignored.
+    # What a row has in a column counts only if the column is read of such rows. A key column, for example, is read of
+    # events and of punctuation of keys.
     is_read_by_column: dict[str, BoolArray] = {}
     for name in input_task.key_names:
         is_read_by_column[name] = is_of_key

@@ -89,7 +89,10 @@ class RestartTrial(Trial):
 
 
 def _sufficient(windows: Sequence[WindowSpecification], needs: Needs) -> list[WindowSpecification]:
-    """Return the windows that meet the needs of a module, with the reach that it needs; all windows if none does."""
+    """Return the windows that meet the needs of a module, with the reach that it needs.
+
+    If none does, all windows are returned: then the engine refuses the query with the reason.
+    """
     with_reach = [window.with_reach(needs.reach) for window in windows]
     sufficient = [window for window in with_reach if not needs.lacks(window)]
     return sufficient or list(windows)

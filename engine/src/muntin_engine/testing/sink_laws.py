@@ -205,7 +205,7 @@ def _crash(trial: SinkTrial, sink: Sink, number: int, line: int) -> str:
 
 
 def _last_written_is_last(trial: SinkTrial, law: str) -> str | None:
-    """After each micro-batch, ask for the last one: the sink that wrote it, and the sink of a new run.
+    """After each micro-batch, ask two sinks for the last one: the sink that wrote it, and the sink of a new run.
 
     Returns:
         The reason why the law does not apply: a sink says nothing of micro-batches. None if the law holds.

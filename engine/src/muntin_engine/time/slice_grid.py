@@ -208,7 +208,7 @@ class GrowingSlices(SliceGrid):
         return -NEVER if self.windows.period is not None else 0
 
     def slices_at(self, ticks: T) -> T:
-        """Return the slice of each of an array of ticks: it has the number of the first window that ends after it."""
+        """Return the slice of each tick: a slice has the number of the first window that ends after its ticks."""
         return self.windows.first_ending_after(ticks)
 
     def extent(self, number: int) -> Window:
@@ -217,7 +217,7 @@ class GrowingSlices(SliceGrid):
         return Window(start, start + self.windows.size)
 
     def first_window(self, slices: T) -> T:
-        """Return the first window that has a slice: the one that ends with it, and so has its number."""
+        """Return the first window that has a slice: the window that ends with the slice, and has the same number."""
         return slices
 
     def last_window(self, slices: T) -> T:

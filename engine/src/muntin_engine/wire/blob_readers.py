@@ -42,7 +42,7 @@ class BlobReader:
                 yield from rows.to_batches()
 
     def rows_of(self, bucket: int, number: int, blob: bytes | None) -> pa.Table:
-        """Return the rows of a blob, or those that stand for a watermark.
+        """Return the rows of a blob, or the rows that stand for a watermark.
 
         Args:
             bucket: The id of the bucket.

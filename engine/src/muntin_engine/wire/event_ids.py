@@ -53,7 +53,7 @@ def id_array(stand_ins: Iterable[Hashable], id_type: pa.DataType) -> pa.Array:
 
 
 def in_utc(id_type: pa.DataType) -> pa.DataType:
-    """Return a type of ids whose timestamps with a zone are microseconds in UTC, at any depth; those without one stay.
+    """Return a type of ids with all timestamps that have a zone in microseconds in UTC, at any depth.
 
     In another zone two different ids could be equal in Python, which compares two times of one zone by what its clocks
     show: they show the same times twice in the hour in which daylight saving time ends.

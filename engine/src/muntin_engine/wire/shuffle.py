@@ -58,7 +58,7 @@ With several inputs, `exchange_schema` adds the side of each row.
 
 @dataclass(frozen=True, slots=True)
 class RowCounts:
-    """The counts of rows that a task reads and no bucket counts: no bucket gets them, or cannot tell them from others.
+    """The counts of rows that a task reads and no bucket counts: none gets these rows, or can tell them from others.
 
     They travel as a list, which only one bucket gets.
 

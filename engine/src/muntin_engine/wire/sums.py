@@ -256,7 +256,7 @@ def _cut(lanes: Sequence[FloatArray], most_values: int) -> tuple[FloatArray, ...
         remainders = [remainder for remainder in remainders if remainder.largest]
         if not remainders:
             return tuple(cut_lanes)
-        # A sum of `most_values` values, each of them in all lanes, may have more bits than the largest value: so many.
+        # The sum of `most_values` values of each lane may have so many more bits than the largest value.
         added_bits = (int(most_values) * len(remainders)).bit_length() + 1
         largest = max(remainder.largest for remainder in remainders)
         _, exponent_of_largest = frexp(largest)
@@ -449,7 +449,7 @@ def _lanes_of(numbers: Sequence[Sequence[float]], shape: tuple[int, ...]) -> tup
 
 
 def _exact(lanes: Sequence[float], high: Sequence[float]) -> Fraction:
-    """Return the exact sum of one value of each lane, and of one of each high lane times the unit of these."""
+    """Return the exact sum of a value of each lane, and of a value of each high lane, which counts in `_UNIT`s."""
     low_sum = sum(map(Fraction, lanes), Fraction(0))
     high_sum = sum(map(Fraction, high), Fraction(0))
     return low_sum + high_sum * int(_UNIT)
