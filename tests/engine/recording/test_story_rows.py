@@ -61,3 +61,15 @@ def test_a_row_with_a_value_that_python_cannot_read_is_rejected(column: str, tmp
 
     smallest = Recording(tmp_path / "recording").shrink(lambda replayed: bool(replayed.rejected_rows))
     assert [batch.rows for batch in smallest.batches if batch.rows] == [1]
+
+
+def test_a_story_of_keys_that_are_arrays_has_their_rows_and_results(tmp_path: Path) -> None:
+    rows = pa.table({"ways": [["north", "east"], ["south"], ["north", "east"]], "at": [1, 2, 3], "km": [1.0, 2.0, 4.0]})
+    query = events(rows, key="ways", at="at").window(tumbling(10)).aggregate(km=stats.sum("km"))
+    query.record(tmp_path / "recording")
+    recording = Recording(tmp_path / "recording")
+    results = {str(change.key[0]): list(change.members) for change in recording.story().changes}
+    assert results == {"['north', 'east']": [0, 2], "['south']": [1]}
+
+    story_of_key = recording.story(keys=[(["north", "east"],)])
+    assert [row.values for row in story_of_key.rows if row.change == "insert"] == [{"km": 1.0}, {"km": 4.0}]

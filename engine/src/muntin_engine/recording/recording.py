@@ -431,8 +431,10 @@ class Recording:
         for recording in self.upstream:
             upstream_folder = folder / UPSTREAM / recording.path.name
             write_recording(upstream_folder, recording.runs, recording.batches)
-            # From these files a reader finds out which results of the upstream query another one read.
-            copytree(recording.path / PASSED_ON, upstream_folder / PASSED_ON)
+            # From these files a reader finds out which results of the upstream query another one read. There are none
+            # if it passed on nothing, not even punctuation.
+            if (recording.path / PASSED_ON).exists():
+                copytree(recording.path / PASSED_ON, upstream_folder / PASSED_ON)
 
     def check_evaluators(self) -> None:
         """Raise unless all evaluators that can run the query have the same results after each micro-batch.

@@ -21,6 +21,7 @@ from muntin_engine.modules.skipping import SKIPPED, Accepted, BySource, Counting
 from muntin_engine.plan import Input, ModulePlan, NamedColumn, Plan
 from muntin_engine.plan.join_plan import JoinedColumn
 from muntin_engine.state.frozen_values import freeze
+from muntin_engine.time.changes import Key
 from muntin_engine.wire.task_payload import InputColumns, TaskPayload
 
 NUMBER: Final = "row number"
@@ -74,8 +75,8 @@ class Notes:
     """The last results of modules with the rows that they were computed from, by module, key and window.
 
     Attributes:
-        notes: The notes by the place of the module, the key and the window.
-        renewed: The places, keys and windows that have notes of this micro-batch.
+        notes: The notes by the place of the module, the frozen key and the window.
+        renewed: The places, frozen keys and windows that have notes of this micro-batch.
         skipped: The numbers of the rows that were not accepted by the module that is called next.
     """
 
@@ -98,7 +99,7 @@ class Notes:
             numbers: The numbers of the rows that the result was computed from.
         """
         assert CURRENT_CALL.window is not None, "a module is called for a window"
-        name = (place, CURRENT_CALL.key, CURRENT_CALL.window)
+        name = (place, freeze(CURRENT_CALL.key), CURRENT_CALL.window)
         # The first note of a window in this micro-batch replaces those of earlier ones; further calls add to it.
         if name not in self.renewed:
             self.renewed.add(name)
@@ -106,7 +107,7 @@ class Notes:
         self.notes[name].append(Note(result, numbers or self.skipped))
         self.skipped = []
 
-    def numbers(self, place: int, key: Hashable, window: Window, result: Any) -> Sequence[int]:
+    def numbers(self, place: int, key: Key, window: Window, result: Any) -> Sequence[int]:
         """Return the numbers of the rows that a result was computed from.
 
         If no note has the result, they are those of all results of the window.
@@ -117,7 +118,7 @@ class Notes:
             window: The window of the result.
             result: The result.
         """
-        notes: list[Note] = self.notes.get((place, key, window), [])
+        notes: list[Note] = self.notes.get((place, freeze(key), window), [])
         for note in reversed(notes):
             if is_same_result(note.result, result):
                 numbers: Sequence[int] = note.numbers
@@ -416,12 +417,12 @@ class _NotingStreamOperator:
 
     def create_state(self) -> Any:
         """Create the state of the current key, and forget the key's earlier events."""
-        self._numbers_of_key[CURRENT_CALL.key] = []
+        self._numbers_of_key[freeze(CURRENT_CALL.key)] = []
         return self._module.create_state()
 
     def on_event(self, state: Any, event: NumberedPayload, time: int) -> list[Any]:
         """Remember the number of an event, and call the operator for it, or for its start."""
-        self._numbers_of_key[CURRENT_CALL.key].append(event.number)
+        self._numbers_of_key[freeze(CURRENT_CALL.key)].append(event.number)
         return self._noted(self._on_event(state, event.payload, time))
 
     def on_end(self, state: Any, event: NumberedPayload, time: int) -> list[Any]:
@@ -436,7 +437,7 @@ class _NotingStreamOperator:
         """Return the rows that a call of the operator returned, after noting them with all events of the key so far."""
         result = list(rows or ())
         if result:
-            self._notes.add(self._place, result, tuple(self._numbers_of_key[CURRENT_CALL.key]))
+            self._notes.add(self._place, result, tuple(self._numbers_of_key[freeze(CURRENT_CALL.key)]))
         return result
 
 
