@@ -11,6 +11,7 @@ import pytest
 import muntin_stats as stats
 from muntin import tumbling
 from muntin_engine import Query, Recording, events
+from muntin_engine.errors import RecordingError
 
 CHANGES = pa.table(
     {
@@ -73,3 +74,22 @@ def test_a_story_of_keys_that_are_arrays_has_their_rows_and_results(tmp_path: Pa
 
     story_of_key = recording.story(keys=[(["north", "east"],)])
     assert [row.values for row in story_of_key.rows if row.change == "insert"] == [{"km": 1.0}, {"km": 4.0}]
+
+
+@pytest.mark.parametrize("key", [(), ("north", 1)])
+def test_a_story_of_a_key_of_other_columns_is_refused(key: tuple[Any, ...], tmp_path: Path) -> None:
+    query = changed_events().window(tumbling(10)).aggregate(n=stats.count())
+    query.record(tmp_path / "recording")
+    with pytest.raises(RecordingError, match="has the key columns station"):
+        Recording(tmp_path / "recording").story(keys=[key])
+
+
+def test_a_query_without_key_columns_has_the_rows_of_its_only_key(tmp_path: Path) -> None:
+    rows = pa.table({"at": [1, 2], "km": [1.0, 2.0]})
+    query = events(rows, at="at").window(tumbling(10)).aggregate(km=stats.sum("km"))
+    query.record(tmp_path / "recording")
+    recording = Recording(tmp_path / "recording")
+    for key in ((), None):
+        assert len(recording.story(keys=[key]).changes) == 1
+    with pytest.raises(RecordingError, match="has no key columns"):
+        recording.story(keys=["north"])

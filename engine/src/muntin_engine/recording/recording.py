@@ -273,14 +273,18 @@ class Recording:
             The story as data: its `rows`, its `changes` and its `batches`.
 
         Raises:
-            RecordingError: A module is not here.
+            RecordingError: A module is not here, or a key does not have a value for each key column.
             ModuleFailedError: A module raised an exception, with its key and window.
 
         Cost: that of the general evaluator, which computes each result from all rows that are in it.
         """
         recording = self
         if keys is not None:
-            recording = self.with_batches(batch.of_keys(keys) for batch in self.batches)
+            names = [column.name for column in self.plan.keys]
+            for key in keys:
+                _check_key(key, names)
+            if names:  # without key columns all rows are of the one key
+                recording = self.with_batches(batch.of_keys(keys) for batch in self.batches)
         # An upstream query reads only results of queries that come before it in the list.
         stories: list[Story] = []
         for place, recording_of_upstream in enumerate(self.upstream):
@@ -477,6 +481,28 @@ def check_name(name: str, module_names: Collection[str], upstream: Sequence[Reco
         if name in recording.module_names:
             lines.append(f"  a query before it runs it, which has a recording of its own: {recording.path}")
     raise RecordingError("\n".join(lines))
+
+
+def _check_key(key: Any, names: Sequence[str]) -> None:
+    """Raise unless a key has a value for each key column.
+
+    Args:
+        key: The key: a tuple of its values, or the only value. Without key columns it may also be None, as the
+            differences of a backtest have it.
+        names: The names of the key columns.
+
+    Raises:
+        RecordingError: The key has more values or fewer.
+    """
+    if key is None and not names:
+        return
+    values = key if isinstance(key, tuple) else (key,)
+    if len(values) != len(names):
+        columns = f"the key columns {', '.join(names)}" if names else "no key columns"
+        raise RecordingError(
+            f"{safe_repr(key)} is no key of the query, which has {columns}\n"
+            "  expected: a value, or a tuple with a value for each key column"
+        )
 
 
 def _replacement(module: ModuleLike) -> type[Module] | Module:

@@ -206,7 +206,8 @@ def _noting_plan(plan: ModulePlan, notes: Notes, place: int, number_place: int) 
     """
     skips_rows = isinstance(plan.select, Present | Accepted | BySource)  # these may select nothing from a row
     module = _noting_module(plan.module, notes, place, skips_rows=skips_rows)
-    return replace(plan, module=module, select=_NumberedSelect(plan.select, number_place, notes), form=None)
+    select = _NumberedSelect(plan.select, number_place, notes)
+    return replace(plan, module=module, select=select, form=None)  # a columnar form would not call the module
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,7 +193,7 @@ class Compatibility:
         if len(modules) != len(self.modules):
             return {**stored, **windows, **code}  # the modules differ, whatever their versions
 
-        # The versions of modules, and the components of forms that upgrade theirs.
+        # The versions of modules; and the components of their columnar forms, if a form upgrades older states.
         for place, module in enumerate(self.modules):
             stored_module = ModuleIdentity.of(modules[place])
             present_data = self.identity["modules"][place]

@@ -111,8 +111,7 @@ class StoreCache:
         self._forget_decoded(query, size - self.room(bucket))
         if size > self.room(bucket):
             return False
-        size += _OVERHEAD
-
+        size += _OVERHEAD  # for which `room` has left space
         # The stores of other queries make room, the longest unused first.
         for name in list(self._stores):
             if self.held_bytes + size <= self.most:

@@ -75,7 +75,7 @@ def ticks_of(periods: Periods | None, numbers: IntArray) -> IntArray:
         return numbers
     first_period = int(numbers.min())
     last_period = int(numbers.max())
-    if last_period - first_period < _MOST_PERIODS:
+    if last_period - first_period < _MOST_PERIODS:  # near each other: all periods between them come from a cache
         return _begins(periods, first_period, last_period + 1)[numbers - first_period]
     distinct_numbers, places = np.unique(numbers, return_inverse=True)
     begins: IntArray = np.array([min(periods.begins(number), _LARGEST) for number in distinct_numbers.tolist()])
