@@ -11,7 +11,10 @@ import pyarrow.compute as pc
 
 from muntin import INFINITY
 from muntin_engine.recording.story import Fate, StoryRow
+from muntin_engine.tasks.batch_rows import kinds_of, times_of
 from muntin_engine.tasks.bucket_rows import readable_value
+from muntin_engine.tasks.input_rows import read_rows
+from muntin_engine.tasks.row_problems import find_problems
 from muntin_engine.wire.arrow_arrays import arrow_array
 from muntin_engine.wire.event_ids import in_utc, stand_ins
 from muntin_engine.wire.python_values import values_in
@@ -147,6 +150,37 @@ def read_input_rows(
             if not values.passes_filter:
                 row = replace(row, fate=Fate.FILTERED, reason=_why_filtered(input_task))
         yield InputRow(row, input_task.side, values.id, carries_number=values.carried_number is not None)
+
+
+class MappedRow(NamedTuple):
+    """What a map task makes of a row.
+
+    Attributes:
+        problem: The number of the row's problem among `PROBLEMS`; None if it has none, so that an evaluator gets it.
+        start: The start of its event, as the query changes it.
+        new_end: The new end of its event, as the query changes it.
+    """
+
+    problem: int | None
+    start: int | None
+    new_end: int | None
+
+
+def read_mapped_rows(input_task: InputTask, batch: pa.RecordBatch) -> Iterator[list[MappedRow]]:
+    """Yield for each row of an input what a map task makes of it: a row, or two or none where lifetimes are changed.
+
+    Cost: a few vectorised passes. If the query changes lifetimes, that of a batch in a map task for each row.
+    """
+    if not input_task.plan_input.changes_lifetimes:
+        kind = kinds_of(input_task, batch)
+        times = times_of(input_task, batch, kind)
+        problems = find_problems(input_task, batch, kind, times)
+        for values in zip(problems.to_pylist(), times.start.to_pylist(), times.new_end.to_pylist(), strict=True):
+            yield [MappedRow(*values)]
+        return
+    for place in range(len(batch)):
+        rows = read_rows(input_task, batch.slice(place, 1)).rows
+        yield [MappedRow(**values) for values in rows.select(MappedRow._fields).to_pylist()]
 
 
 class _BatchColumns:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,11 +13,10 @@ from muntin import INFINITY
 from muntin.windows import Stretches, WindowKind
 from muntin_engine.plan import Plan
 from muntin_engine.recording.event_lifetimes import EventLifetimes
-from muntin_engine.recording.input_rows import InputRow, read_input_rows, with_numbers
+from muntin_engine.recording.input_rows import InputRow, read_input_rows, read_mapped_rows, with_numbers
 from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.recording.story import Fate, StoryRow
 from muntin_engine.state.frozen_values import freeze
-from muntin_engine.tasks.input_rows import read_rows
 from muntin_engine.tasks.recorded_rows import RecordedPart
 from muntin_engine.tasks.row_problems import PROBLEMS
 from muntin_engine.time.changes import InputChange, Key
@@ -147,18 +146,19 @@ class StoryRows:
         """Add the rows of a batch, in which the rows of several inputs may be mixed; they are numbered in its order."""
         first_row = len(self.all)
         rows: list[StoryRow] = []
+        problems: dict[int, int] = {}
         sides = np.zeros(len(batch), np.int32)
         if len(self._task.inputs) > 1:
             sides = batch.column(SIDE).to_numpy()
         for input_task, side_rows in by_side(self._task, batch):
             numbers = (first_row + np.flatnonzero(sides == input_task.side)).tolist()
-            input_rows = read_input_rows(input_task, side_rows, batch_number, numbers)
-            for place, input_row in enumerate(input_rows):
-                row = replace(input_row.row, event=self._insertions.event_of(input_row))
-                if not input_row.carries_number:
-                    row = self._without_number.add(row, input_row.id, input_task, side_rows.slice(place, 1))
-                rows.append(row)
+            input_rows = list(read_input_rows(input_task, side_rows, batch_number, numbers))
+            for input_row in input_rows:
+                rows.append(replace(input_row.row, event=self._insertions.event_of(input_row)))
+            problems |= self._without_number.add(input_task, side_rows, input_rows)
         self.all += sorted(rows, key=lambda row: row.number)
+        for number, problem in problems.items():
+            self.set_fate(number, Fate.REJECTED, PROBLEMS[problem].message)
 
     def _count_row(self, row: StoryRow, changes: Mapping[int, InputChange]) -> None:
         """Apply a row to the event that it inserts or changes, if it counted and is about an event."""
@@ -219,25 +219,30 @@ class _RowsWithoutNumber:
         """Begin without rows."""
         self._numbers: dict[Hashable, list[int]] = defaultdict(list)
 
-    def add(self, row: StoryRow, id: Hashable, input_task: InputTask, batch: pa.RecordBatch) -> StoryRow:
-        """Add a row with its number; return the row, with its fate if it has a problem and no evaluator gets it.
+    def add(self, input_task: InputTask, batch: pa.RecordBatch, input_rows: Sequence[InputRow]) -> dict[int, int]:
+        """Add the rows of a batch that do not carry their numbers, unless they have a problem.
 
         Args:
-            row: The row.
-            id: The id of the row's event, in the form in which evaluators look it up.
-            input_task: The input of the row.
-            batch: A batch with this row alone.
+            input_task: The input.
+            batch: The rows of the input.
+            input_rows: The same rows, as `read_input_rows` reads them.
 
-        Cost: that of a batch in a map task, for each row.
+        Returns:
+            The problems of rows by the numbers of the rows. No evaluator gets these rows.
         """
-        # The evaluator gets the row with its times as the query changes them, and may get two rows for it, or none.
-        mapped_rows = read_rows(input_task, batch).rows.select(["problem", "start", "new_end"])
-        for mapped_row in mapped_rows.to_pylist():
-            if mapped_row["problem"] is not None:
-                return replace(row, fate=Fate.REJECTED, reason=PROBLEMS[mapped_row["problem"]].message)
-            name = _row_name(input_task.side, row.key or (), id, mapped_row["start"], mapped_row["new_end"])
-            self._numbers[name].append(row.number)
-        return row
+        places = [place for place, input_row in enumerate(input_rows) if not input_row.carries_number]
+        rows_without_number = batch.take(pa.array(places, pa.int64()))
+        problems: dict[int, int] = {}
+        for place, mapped_rows in zip(places, read_mapped_rows(input_task, rows_without_number), strict=True):
+            input_row = input_rows[place]
+            number = input_row.row.number
+            for problem, start, new_end in mapped_rows:
+                if problem is not None:
+                    problems[number] = problem
+                else:
+                    name = _row_name(input_row.side, input_row.row.key or (), input_row.id, start, new_end)
+                    self._numbers[name].append(number)
+        return problems
 
     def pop(self, key: Key, change: InputChange) -> int:
         """Return the number of the earliest equal row, and remove it."""
