@@ -64,7 +64,7 @@ def find_passed_rows(
         batch: The micro-batch of the task.
         part: The recorded rows of the task, or a selection of them.
     """
-    # The file of the task in any of these queries has the right number. Whether the task read that one, its rows tell.
+    # Each of these queries may have a file of this task's number: the rows tell which of them the task read.
     for query_place in reads:
         file = rows_file(folders[query_place], batch.number, batch.run, part.partition, PASSED_ON)
         if file.exists():
