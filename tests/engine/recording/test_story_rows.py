@@ -28,7 +28,7 @@ CHANGES = pa.table(
 
 
 def changed_events() -> Any:
-    columns = {"key": "station", "id": "id", "start": "from", "end": "until", "new_end": "then", "change": "what"}
+    columns: Any = {"key": "station", "id": "id", "start": "from", "end": "until", "new_end": "then", "change": "what"}
     return events(CHANGES, **columns)
 
 
