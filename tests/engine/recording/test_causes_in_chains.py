@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from muntin import INFINITY, Event, JoinKind, hopping, session, snapshot, tumbling
-from muntin.testing import evaluate
+from muntin.testing import Script, evaluate
 from muntin_engine import Recording
 from muntin_engine.recording.row_differences import exact_row_differences
 from muntin_engine.recording.story import Story, StoryChange
@@ -27,9 +27,10 @@ from tests.engine.recording.chained import BUCKET_SOURCES, Reading, chained
 from tests.engine.recording.live import live_results
 from tests.modules.every_shape import Everything
 from tests.scenarios.join import Join
-from tests.scenarios.query import Lifetimes
+from tests.scenarios.query import Lifetimes, Query
 from tests.scenarios.running import Mishaps
 from tests.scenarios.scenario import Scenario
+from tests.scenarios.stepping import NO_MISHAPS
 
 FIRST_QUERIES: Final = [*WINDOWS, *JoinKind]
 """The kinds of first queries: over windows of a kind, or a join of a kind."""
@@ -274,3 +275,14 @@ def test_the_smallest_part_of_a_chain_has_the_rows_of_the_results_that_it_reads(
 def inserted_payloads(story: Story) -> set[Any]:
     """Return the payloads of all events that came, each of which has one of its own."""
     return {row.values["x"] for row in story.rows if row.change == "insert"}
+
+
+def test_a_chain_whose_first_query_has_passed_on_nothing_can_be_saved(tmp_path: Path) -> None:
+    stream = Script().insert(0, 2, 6, 4, key="a")  # without punctuation no result is final
+    first_query = Query(tumbling(8), (Everything(),))
+    reading = Reading(tumbling(25), (Everything(),), lifetimes="intervals", sources=BUCKET_SOURCES)
+    scenario = Scenario(first_query, stream, NO_MISHAPS)
+    run, recording = chained(scenario, reading, tmp_path / "whole", is_regrouped=True)
+    recording.save(tmp_path / "copy")
+    modules = [module.module for module in run.reading_plan.modules]
+    assert Recording(tmp_path / "copy", modules=modules).replay().results == []

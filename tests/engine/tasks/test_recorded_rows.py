@@ -33,3 +33,8 @@ def test_rows_of_keys_are_selected_with_the_rows_of_no_key(keys: list[tuple[Any,
     is_selected = is_of_keys(rows, keys).to_pylist()
     selected_places = [place for place, selected in enumerate(is_selected) if selected]
     assert selected_places == [*places, 5], "the last row is of no key"
+
+
+def test_rows_of_a_key_that_is_an_array_are_selected() -> None:
+    rows = pa.record_batch({"k0": pa.array([[1.0, nan], [2.0], None, [1.0, nan]], pa.list_(pa.float64()))})
+    assert is_of_keys(rows, [([1, nan],)]).to_pylist() == [True, False, False, True]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, cast
@@ -22,6 +22,7 @@ from muntin_engine.backends.planning.needs_spark import NeedsSparkError
 from muntin_engine.testing.streaming import StartsJob, assert_rows
 from muntin_engine.testing.streaming import streaming as any_streaming
 from muntin_engine.testing.streaming.job import JobFunction, StreamingJob
+from muntin_engine.testing.streaming.job_on_spark import json_of
 from tests.docs.pages import DOCS, ROOT
 from tests.docs.runner import open_page
 from tests.docs.test_code_blocks import assert_shown
@@ -409,3 +410,11 @@ def test_rows_that_differ_are_listed() -> None:
     with pytest.raises(AssertionError) as caught:
         assert_rows([{"k": "a", "n": 1.0}, {"k": "b", "n": 2.0}], [{"k": "a"}, {"k": "c"}])
     assert str(caught.value) == "the rows differ\n  missing     {'k': 'c'}\n  unexpected  {'k': 'b'}"
+
+
+def test_a_negative_length_of_time_is_written_for_spark_with_its_sign() -> None:
+    assert json_of(timedelta(seconds=-1.5)) == "INTERVAL '-1.500000' SECOND"
+    assert json_of([timedelta(seconds=90), timedelta()]) == [
+        "INTERVAL '90.000000' SECOND",
+        "INTERVAL '0.000000' SECOND",
+    ]

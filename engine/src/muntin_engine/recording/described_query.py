@@ -32,6 +32,7 @@ def task_of(data: Mapping[str, Any], code: NamedCode, evaluator: str | None = No
     # Modules that replace the recorded ones may have results of other types.
     name = "window" if "window" in task.results.names else "lifetime"
     time = task.results.field(name).type.field("start").type
+    # Of the payload, results have only the column by which row windows are partitioned: it is of the first input.
     types = CarriedTypes(time=time, keys=task.keys, inputs=task.columns[0].payload)
     evicted = schema_of_evicted(plan, types) if plan.evicted else None
     return replace(task, results=schema_of_results(plan, types), evicted=evicted)

@@ -223,7 +223,7 @@ class ExplainedQuery:
                 numbers = bad_rows.column(number_name).to_pylist()
                 problems = bad_rows.column("problem").to_pylist()
                 for number, problem in zip(numbers, problems, strict=True):
-                    if number is not None:
+                    if number is not None:  # `StoryRows` has set the fates of rows that do not carry their numbers
                         rows.set_fate(number, Fate.REJECTED, PROBLEMS[problem].message)
 
     def _explained(
@@ -302,7 +302,7 @@ class ExplainedQuery:
             # Each side of a join has its row's number in a column of its own; a side without a row has null.
             for column, value in values.items():
                 if column.startswith(NUMBER) and value is not None:
-                    numbers.add(value.value)
+                    numbers.add(value.value)  # out of a `Number`
         elif plan.is_operator:
             numbers.update(self._notes.numbers(place=0, key=key, window=change.window, result=change.value))
         else:  # aggregates: the result has a value of each
@@ -382,4 +382,5 @@ def _row_that_advances(rows: Sequence[StoryRow]) -> list[int]:
     candidates = closing_rows or punctuation_rows or counted_rows
     if not candidates:
         return []
+    # A row that closes the stream may have no start: then any of these rows will do.
     return [max(candidates, key=lambda row: row.start or 0).number]

@@ -11,12 +11,17 @@ import pyarrow.compute as pc
 
 from muntin import INFINITY
 from muntin_engine.recording.story import Fate, StoryRow
-from muntin_engine.time.changes import InputChange
+from muntin_engine.tasks.batch_rows import kinds_of, times_of
+from muntin_engine.tasks.bucket_rows import readable_value
+from muntin_engine.tasks.input_rows import read_rows
+from muntin_engine.tasks.row_problems import find_problems
+from muntin_engine.wire.arrow_arrays import arrow_array
 from muntin_engine.wire.event_ids import in_utc, stand_ins
-from muntin_engine.wire.python_values import tuples_of
+from muntin_engine.wire.python_values import values_in
 from muntin_engine.wire.shuffle import shared_name
 from muntin_engine.wire.task_payload import InputTask, TaskPayload
 from muntin_engine.wire.times import as_ticks
+from muntin_engine.wire.value_flags import unreadable
 
 _CHANGES_OF_A_KEY: Final = frozenset({"insert", "revise", "retract", "punctuate_key"})
 """The changes of rows that are of a single key."""
@@ -36,19 +41,6 @@ class InputRow(NamedTuple):
     side: int
     id: Hashable
     carries_number: bool
-
-    def as_change(self) -> InputChange:
-        """Return the change in the form in which an evaluator reports it when it rejects the row."""
-        row = self.row
-        return InputChange(
-            id=self.id,
-            start=row.start or 0,
-            end=row.end,
-            payload=(),  # a rejected row is looked up without it
-            new_end=row.new_end,
-            source=row.source,
-            side=self.side,
-        )
 
 
 class _RecordedValues(NamedTuple):
@@ -72,6 +64,13 @@ class _RecordedValues(NamedTuple):
     start: int | None
     end: int | None
     new_end: int | None
+
+
+def readable_values(column: pa.Array) -> list[Any]:
+    """Return a column as Python values. A value that Python has none for is text, as in the side output."""
+    if unreadable(column).any():
+        return list(map(readable_value, column))
+    return values_in(column)
 
 
 def number_column(input_task: InputTask) -> str:
@@ -114,15 +113,14 @@ def read_input_rows(
         batch_number: The number of the micro-batch.
         numbers: The numbers of the rows.
     """
-    table = pa.table(batch)
     columns = _BatchColumns(batch)
     read_columns = input_task.plan_input.columns.payload[:-1]  # the last one has the numbers
     read_names = [column.name for column in read_columns]
     payload_names = input_task.payload_names[: len(read_columns)]
     rows = zip(  # in the order of the fields of `_RecordedValues`
         numbers,
-        tuples_of(table, input_task.key_names),
-        tuples_of(table, payload_names),
+        columns.tuples(input_task.key_names),
+        columns.tuples(payload_names),
         columns.values("change", default="insert"),
         columns.ids(),
         columns.values("source"),
@@ -154,6 +152,37 @@ def read_input_rows(
         yield InputRow(row, input_task.side, values.id, carries_number=values.carried_number is not None)
 
 
+class MappedRow(NamedTuple):
+    """What a map task makes of a row.
+
+    Attributes:
+        problem: The number of the row's problem among `PROBLEMS`; None if it has none, so that an evaluator gets it.
+        start: The start of its event, as the query changes it.
+        new_end: The new end of its event, as the query changes it.
+    """
+
+    problem: int | None
+    start: int | None
+    new_end: int | None
+
+
+def read_mapped_rows(input_task: InputTask, batch: pa.RecordBatch) -> Iterator[list[MappedRow]]:
+    """Yield for each row of an input what a map task makes of it: a row, or two or none where lifetimes are changed.
+
+    Cost: a few vectorised passes. If the query changes lifetimes, that of a batch in a map task for each row.
+    """
+    if not input_task.plan_input.changes_lifetimes:
+        kind = kinds_of(input_task, batch)
+        times = times_of(input_task, batch, kind)
+        problems = find_problems(input_task, batch, kind, times)
+        for values in zip(problems.to_pylist(), times.start.to_pylist(), times.new_end.to_pylist(), strict=True):
+            yield [MappedRow(*values)]
+        return
+    for place in range(len(batch)):
+        rows = read_rows(input_task, batch.slice(place, 1)).rows
+        yield [MappedRow(**values) for values in rows.select(MappedRow._fields).to_pylist()]
+
+
 class _BatchColumns:
     """The columns of a batch as Python values; a column that the batch lacks has the same value in each row."""
 
@@ -163,11 +192,16 @@ class _BatchColumns:
         self._names = frozenset(batch.schema.names)
 
     def values(self, name: str, *, default: Any = None) -> list[Any]:
-        """Return the values of a column, or the default for each row if the batch has no such column."""
+        """Return the values of a column, as `readable_values` does, or the default if the batch has no such column."""
         if name not in self._names:
             return [default] * len(self._batch)
-        values: list[Any] = self._batch.column(name).to_pylist()
-        return values
+        return readable_values(self._batch.column(name))
+
+    def tuples(self, names: Sequence[str]) -> list[tuple[Any, ...]]:
+        """Return the values of several columns row by row; empty tuples if there are no columns."""
+        if not names:
+            return [()] * len(self._batch)
+        return list(zip(*map(self.values, names), strict=True))
 
     def ticks(self, name: str) -> list[int | None]:
         """Return the times of a column as ticks, or None for each row if the batch has no such column."""
@@ -177,11 +211,18 @@ class _BatchColumns:
         return ticks
 
     def ids(self) -> list[Hashable]:
-        """Return the ids of events in the form in which evaluators look them up, and report rejected rows."""
+        """Return the ids of events in the form in which evaluators look them up, and report rejected rows.
+
+        An id that Python cannot read is None: no event has it, as its row is rejected.
+        """
         if "id" not in self._names:
             return [None] * len(self._batch)
         ids = self._batch.column("id")
-        return list(stand_ins(ids.cast(in_utc(ids.type))))
+        ids = ids.cast(in_utc(ids.type))
+        is_unreadable = unreadable(ids)
+        if is_unreadable.any():
+            ids = pc.if_else(arrow_array(is_unreadable), pa.nulls(1, ids.type)[0], ids)
+        return list(stand_ins(ids))
 
 
 def _end_of_event(input_task: InputTask, start: int | None, end: int | None) -> int | None:

@@ -32,12 +32,12 @@ class PassedRows(NamedTuple):
     """The results of an upstream query that a task read.
 
     Attributes:
-        place: The place of the query among all upstream queries.
+        query_place: The place of the query among all upstream queries.
         rows: The results in the order in which the task read them, with punctuation among them. The column `CHANGE` has
             the change that each row makes.
     """
 
-    place: int
+    query_place: int
     rows: pa.Table
 
 
@@ -45,11 +45,11 @@ class PassedResult(NamedTuple):
     """A result that was passed on.
 
     Attributes:
-        place: The place of the query that emitted it among all upstream queries.
+        query_place: The place of the query that emitted it among all upstream queries.
         row: The values of the result by column; its lifetime is in ticks.
     """
 
-    place: int
+    query_place: int
     row: Mapping[str, Any]
 
 
@@ -64,12 +64,13 @@ def find_passed_rows(
         batch: The micro-batch of the task.
         part: The recorded rows of the task, or a selection of them.
     """
-    for place in reads:
-        file = rows_file(folders[place], batch.number, batch.run, part.partition, PASSED_ON)
+    # Each of these queries may have a file of this task's number: the rows tell which of them the task read.
+    for query_place in reads:
+        file = rows_file(folders[query_place], batch.number, batch.run, part.partition, PASSED_ON)
         if file.exists():
             rows = pq.read_table(file)
             if _were_read_as(rows, part.rows):
-                return PassedRows(place, rows)
+                return PassedRows(query_place, rows)
     return None
 
 
@@ -135,7 +136,7 @@ def passed_results(passed: PassedRows, plan: Plan, nth: Sequence[int]) -> list[P
             results.append(None)
             continue
         row[lifetime_name] = {"start": start, "end": end}
-        results.append(PassedResult(passed.place, row))
+        results.append(PassedResult(passed.query_place, row))
     return results
 
 
@@ -162,9 +163,9 @@ def with_origins(
     for batch, results in batches:
         for result in results:
             if result is not None:
-                change_number = changes_by_query[result.place].pop(batch.number, result.row)
+                change_number = changes_by_query[result.query_place].pop(batch.number, result.row)
                 if change_number is not None:
-                    rows[row_number] = replace(rows[row_number], origin=(result.place, change_number))
+                    rows[row_number] = replace(rows[row_number], origin=(result.query_place, change_number))
             row_number += 1
     return replace(story, rows=rows)
 

@@ -135,6 +135,9 @@ class Recording:
         Args:
             run: The number of the start of the query.
             evaluator: The name of the evaluator; None for the one that ran the query.
+
+        Raises:
+            RecordingError: A module is not here, or the evaluator cannot run the query.
         """
         return task_of(self.runs[run].data, self._code, evaluator)
 
@@ -270,14 +273,18 @@ class Recording:
             The story as data: its `rows`, its `changes` and its `batches`.
 
         Raises:
-            RecordingError: A module is not here.
+            RecordingError: A module is not here, or a key does not have a value for each key column.
             ModuleFailedError: A module raised an exception, with its key and window.
 
         Cost: that of the general evaluator, which computes each result from all rows that are in it.
         """
         recording = self
         if keys is not None:
-            recording = self.with_batches(batch.of_keys(keys) for batch in self.batches)
+            names = [column.name for column in self.plan.keys]
+            for key in keys:
+                _check_key(key, names)
+            if names:  # without key columns all rows are of the one key
+                recording = self.with_batches(batch.of_keys(keys) for batch in self.batches)
         # An upstream query reads only results of queries that come before it in the list.
         stories: list[Story] = []
         for place, recording_of_upstream in enumerate(self.upstream):
@@ -315,12 +322,12 @@ class Recording:
         folders = [recording.path for recording in upstream]
         results: list[PassedResult | None] = []
         for part in batch.parts:
-            nth = part.rows.column(NTH).to_pylist()
+            nth = part.rows.column(NTH).to_pylist()  # the places of the rows among all that the task read
             passed = find_passed_rows(folders, self.runs[0].reads, batch, part)
             if passed is None:
                 results += [None] * len(nth)
             else:
-                results += passed_results(passed, upstream[passed.place].plan, nth)
+                results += passed_results(passed, upstream[passed.query_place].plan, nth)
         return results
 
     def shrink(self, holds: Callable[[Replayed], bool] | None = None, *, differs: str | None = None) -> Recording:
@@ -428,8 +435,10 @@ class Recording:
         for recording in self.upstream:
             upstream_folder = folder / UPSTREAM / recording.path.name
             write_recording(upstream_folder, recording.runs, recording.batches)
-            # From these files a reader finds out which results of the upstream query another one read.
-            copytree(recording.path / PASSED_ON, upstream_folder / PASSED_ON)
+            # From these files a reader finds out which results of the upstream query another one read. There are none
+            # if it passed on nothing, not even punctuation.
+            if (recording.path / PASSED_ON).exists():
+                copytree(recording.path / PASSED_ON, upstream_folder / PASSED_ON)
 
     def check_evaluators(self) -> None:
         """Raise unless all evaluators that can run the query have the same results after each micro-batch.
@@ -472,6 +481,28 @@ def check_name(name: str, module_names: Collection[str], upstream: Sequence[Reco
         if name in recording.module_names:
             lines.append(f"  a query before it runs it, which has a recording of its own: {recording.path}")
     raise RecordingError("\n".join(lines))
+
+
+def _check_key(key: Any, names: Sequence[str]) -> None:
+    """Raise unless a key has a value for each key column.
+
+    Args:
+        key: The key: a tuple of its values, or the only value. Without key columns it may also be None, as the
+            differences of a backtest have it.
+        names: The names of the key columns.
+
+    Raises:
+        RecordingError: The key has more values or fewer.
+    """
+    if key is None and not names:
+        return
+    values = key if isinstance(key, tuple) else (key,)
+    if len(values) != len(names):
+        columns = f"the key columns {', '.join(names)}" if names else "no key columns"
+        raise RecordingError(
+            f"{safe_repr(key)} is no key of the query, which has {columns}\n"
+            "  expected: a value, or a tuple with a value for each key column"
+        )
 
 
 def _replacement(module: ModuleLike) -> type[Module] | Module:

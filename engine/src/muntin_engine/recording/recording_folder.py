@@ -114,7 +114,7 @@ def read_batches(folder: Path) -> Iterator[RecordedBatch]:
 
 
 def read_unfinished(folder: Path, batches: Sequence[RecordedBatch], run: int) -> RecordedBatch | None:
-    """Return the last micro-batch if it has rows and was not committed, as it failed, say; None if there is none.
+    """Return the micro-batch after the committed ones, which has rows and failed, for example; None if there is none.
 
     Args:
         folder: The folder of the recording.

@@ -107,7 +107,7 @@ def recorded_exchange(task: TaskPayload, part: RecordedPart) -> Iterator[pa.Reco
         part: The recorded rows of the map task, or a selection of them, with its recorded report.
     """
     for batch in distribute(task, part.batches()):
-        # A report is without inputs where none was recorded: then there is nothing to put in the place of the new one.
+        # Where no report was recorded, `part.report` has no inputs. Then the report of this run stands.
         if part.report.inputs and is_report(batch):
             yield _with_recorded_report(task, part, batch)
         else:

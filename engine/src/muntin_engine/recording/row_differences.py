@@ -47,29 +47,31 @@ def exact_row_differences(rows: Iterable[Mapping[str, Any]], expected: Iterable[
 
     Cost: one look-up per row.
     """
-    row_by_name: dict[Hashable, Mapping[str, Any]] = {}
-    expected_count = _count_rows(expected, row_by_name)
-    count = _count_rows(rows, row_by_name)
-    missing = [f"  missing     {row_by_name[name]}" for name in (expected_count - count).elements()]
-    unexpected = [f"  unexpected  {row_by_name[name]}" for name in (count - expected_count).elements()]
+    row_by_values: dict[Hashable, Mapping[str, Any]] = {}
+    expected_count = _count_rows(expected, row_by_values)
+    count = _count_rows(rows, row_by_values)
+    missing = [f"  missing     {row_by_values[values]}" for values in (expected_count - count).elements()]
+    unexpected = [f"  unexpected  {row_by_values[values]}" for values in (count - expected_count).elements()]
     return missing + unexpected
 
 
-def _count_rows(rows: Iterable[Mapping[str, Any]], row_by_name: dict[Hashable, Mapping[str, Any]]) -> Counter[Hashable]:
+def _count_rows(
+    rows: Iterable[Mapping[str, Any]], row_by_values: dict[Hashable, Mapping[str, Any]]
+) -> Counter[Hashable]:
     """Count equal rows.
 
     Args:
         rows: The rows.
-        row_by_name: A dict that gets one of each kind of equal rows, by their frozen values.
+        row_by_values: A dict that gets one of each kind of equal rows, by their frozen values.
 
     Returns:
         The number of equal rows by their frozen values.
     """
     count: Counter[Hashable] = Counter()
     for row in rows:
-        name = freeze(row)
-        count[name] += 1
-        row_by_name[name] = row
+        values = freeze(row)
+        count[values] += 1
+        row_by_values[values] = row
     return count
 
 

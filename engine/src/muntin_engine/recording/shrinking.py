@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from muntin_engine.recording.input_rows import readable_values
 from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.state.frozen_values import freeze
 from muntin_engine.tasks.recorded_rows import RecordedPart
@@ -46,13 +47,13 @@ def shrink_batches(
 
     # Remove keys first, as each has many rows; then micro-batches, and at last single rows.
     keys = _distinct_keys(batches)
-    fewest_keys = fewest(keys, lambda keys: holds(_of_keys(batches, keys)))
+    fewest_keys = fewest(keys, lambda remaining_keys: holds(_of_keys(batches, remaining_keys)))
     batches = _of_keys(batches, fewest_keys)
 
     batches = fewest(batches, holds)
 
     places = _row_places(batches)
-    fewest_rows = fewest(places, lambda places: holds(_with_rows(batches, places)))
+    fewest_rows = fewest(places, lambda remaining_places: holds(_with_rows(batches, remaining_places)))
     batches = _with_rows(batches, fewest_rows)
 
     # The condition may depend even on tasks without rows, as they report progress: remove them only if it does not.
@@ -132,7 +133,7 @@ def _distinct_keys(batches: Sequence[RecordedBatch]) -> list[Any]:
 def _keys(rows: pa.Table) -> list[Any]:
     """Return the key of each row; an empty list if the query has no key columns."""
     names = [name for name in rows.column_names if name.startswith("k") and name[1:].isdigit()]
-    columns = [rows.column(name).to_pylist() for name in names]
+    columns = [readable_values(rows.column(name).combine_chunks()) for name in names]
     return [freeze(key) for key in zip(*columns, strict=True)]
 
 
@@ -143,7 +144,9 @@ def _of_keys(batches: Sequence[RecordedBatch], keys: Collection[Any]) -> list[Re
     def selected(part: RecordedPart) -> RecordedPart:
         """Return the rows of a map task with only those of the keys."""
         flags = [key in selected_keys for key in _keys(part.rows)]
-        return _filtered(part, flags) if flags else part  # a query without key columns has one key
+        if not flags:  # there are no rows, or no key columns: then all rows are of the one key
+            return part
+        return _filtered(part, flags)
 
     return [batch.with_parts(map(selected, batch.parts)) for batch in batches]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,14 +13,15 @@ from muntin import INFINITY
 from muntin.windows import Stretches, WindowKind
 from muntin_engine.plan import Plan
 from muntin_engine.recording.event_lifetimes import EventLifetimes
-from muntin_engine.recording.input_rows import InputRow, read_input_rows, with_numbers
+from muntin_engine.recording.input_rows import InputRow, read_input_rows, read_mapped_rows, with_numbers
 from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.recording.story import Fate, StoryRow
 from muntin_engine.state.frozen_values import freeze
 from muntin_engine.tasks.recorded_rows import RecordedPart
+from muntin_engine.tasks.row_problems import PROBLEMS
 from muntin_engine.time.changes import InputChange, Key
 from muntin_engine.wire.shuffle import SIDE, by_side
-from muntin_engine.wire.task_payload import TaskPayload
+from muntin_engine.wire.task_payload import InputTask, TaskPayload
 
 
 class StoryRows:
@@ -77,9 +78,9 @@ class StoryRows:
                 self.set_fate(row.number, Fate.FILTERED, reason)
 
     def number_of(self, key: Key, change: InputChange) -> int:
-        """Find the number of a rejected row that does not carry its number; among equal rows, that of the earliest.
+        """Find the number of a row that an evaluator rejected and that does not carry its number.
 
-        A number is found only once.
+        Among equal rows it is that of the earliest. A number is found only once.
 
         Args:
             key: The key of the row.
@@ -145,16 +146,19 @@ class StoryRows:
         """Add the rows of a batch, in which the rows of several inputs may be mixed; they are numbered in its order."""
         first_row = len(self.all)
         rows: list[StoryRow] = []
+        problems: dict[int, int] = {}
         sides = np.zeros(len(batch), np.int32)
         if len(self._task.inputs) > 1:
             sides = batch.column(SIDE).to_numpy()
         for input_task, side_rows in by_side(self._task, batch):
             numbers = (first_row + np.flatnonzero(sides == input_task.side)).tolist()
-            for input_row in read_input_rows(input_task, side_rows, batch_number, numbers):
-                if not input_row.carries_number:
-                    self._without_number.add(input_row)
+            input_rows = list(read_input_rows(input_task, side_rows, batch_number, numbers))
+            for input_row in input_rows:
                 rows.append(replace(input_row.row, event=self._insertions.event_of(input_row)))
+            problems |= self._without_number.add(input_task, side_rows, input_rows)
         self.all += sorted(rows, key=lambda row: row.number)
+        for number, problem in problems.items():
+            self.set_fate(number, Fate.REJECTED, PROBLEMS[problem].message)
 
     def _count_row(self, row: StoryRow, changes: Mapping[int, InputChange]) -> None:
         """Apply a row to the event that it inserts or changes, if it counted and is about an event."""
@@ -182,9 +186,10 @@ class _InsertedRows:
         self._changes_before: dict[int, list[int]] = {}
 
     def event_of(self, input_row: InputRow) -> int | None:
-        """Return the number of the row that inserted the event of a row, which may be the row itself.
+        """Note a row, and return the number of the row that inserted its event, which may be the row itself.
 
-        None if the row is about no event, or if its event has not been inserted yet.
+        None if the row is about no event. If the event has not been inserted yet, it is None too, and the row waits for
+        the insertion; see `changes_before`.
         """
         row = input_row.row
         if row.change not in ("insert", "revise", "retract"):
@@ -205,25 +210,49 @@ class _InsertedRows:
 
 
 class _RowsWithoutNumber:
-    """The numbers of rows that do not carry them, looked up by the values of the rows, and for equal rows in order."""
+    """The numbers of rows that do not carry them, looked up by the values that an evaluator gets of the rows.
+
+    Of equal rows the numbers are found in order.
+    """
 
     def __init__(self) -> None:
         """Begin without rows."""
         self._numbers: dict[Hashable, list[int]] = defaultdict(list)
 
-    def add(self, input_row: InputRow) -> None:
-        """Add a row with its number."""
-        name = _row_name(input_row.row.key or (), input_row.as_change())
-        self._numbers[name].append(input_row.row.number)
+    def add(self, input_task: InputTask, batch: pa.RecordBatch, input_rows: Sequence[InputRow]) -> dict[int, int]:
+        """Add the rows of a batch that do not carry their numbers, unless they have a problem.
+
+        Args:
+            input_task: The input.
+            batch: The rows of the input.
+            input_rows: The same rows, as `read_input_rows` reads them.
+
+        Returns:
+            The problems of rows by the numbers of the rows. No evaluator gets these rows.
+        """
+        places = [place for place, input_row in enumerate(input_rows) if not input_row.carries_number]
+        rows_without_number = batch.take(pa.array(places, pa.int64()))
+        problems: dict[int, int] = {}
+        for place, mapped_rows in zip(places, read_mapped_rows(input_task, rows_without_number), strict=True):
+            input_row = input_rows[place]
+            number = input_row.row.number
+            for problem, start, new_end in mapped_rows:
+                if problem is not None:
+                    problems[number] = problem
+                else:
+                    name = _row_name(input_row.side, input_row.row.key or (), input_row.id, start, new_end)
+                    self._numbers[name].append(number)
+        return problems
 
     def pop(self, key: Key, change: InputChange) -> int:
         """Return the number of the earliest equal row, and remove it."""
-        return self._numbers[_row_name(key, change)].pop(0)
+        name = _row_name(change.side, key, change.id, change.start, change.new_end)
+        return self._numbers[name].pop(0)
 
 
-def _row_name(key: Key, change: InputChange) -> Hashable:
-    """Return the values of a row that an evaluator reports when it rejects the row, by which it is looked up."""
-    return change.side, freeze(key), freeze(change.id), change.start, change.new_end
+def _row_name(side: int, key: Key, id: Hashable, start: int | None, new_end: int | None) -> Hashable:
+    """Return the values by which a row is looked up: an evaluator reports them when it rejects the row."""
+    return side, freeze(key), freeze(id), start, new_end
 
 
 def _awaited_watermark(plan: Plan, start: int, end: int, watermark: int) -> int | None:

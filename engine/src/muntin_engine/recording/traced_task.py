@@ -21,6 +21,7 @@ from muntin_engine.modules.skipping import SKIPPED, Accepted, BySource, Counting
 from muntin_engine.plan import Input, ModulePlan, NamedColumn, Plan
 from muntin_engine.plan.join_plan import JoinedColumn
 from muntin_engine.state.frozen_values import freeze
+from muntin_engine.time.changes import Key
 from muntin_engine.wire.task_payload import InputColumns, TaskPayload
 
 NUMBER: Final = "row number"
@@ -74,8 +75,8 @@ class Notes:
     """The last results of modules with the rows that they were computed from, by module, key and window.
 
     Attributes:
-        notes: The notes by the place of the module, the key and the window.
-        renewed: The places, keys and windows that have notes of this micro-batch.
+        notes: The notes by the place of the module, the frozen key and the window.
+        renewed: The places, frozen keys and windows that have notes of this micro-batch.
         skipped: The numbers of the rows that were not accepted by the module that is called next.
     """
 
@@ -98,14 +99,15 @@ class Notes:
             numbers: The numbers of the rows that the result was computed from.
         """
         assert CURRENT_CALL.window is not None, "a module is called for a window"
-        name = (place, CURRENT_CALL.key, CURRENT_CALL.window)
+        name = (place, freeze(CURRENT_CALL.key), CURRENT_CALL.window)
+        # The first note of a window in this micro-batch replaces those of earlier ones; further calls add to it.
         if name not in self.renewed:
             self.renewed.add(name)
             self.notes[name] = []
         self.notes[name].append(Note(result, numbers or self.skipped))
         self.skipped = []
 
-    def numbers(self, place: int, key: Hashable, window: Window, result: Any) -> Sequence[int]:
+    def numbers(self, place: int, key: Key, window: Window, result: Any) -> Sequence[int]:
         """Return the numbers of the rows that a result was computed from.
 
         If no note has the result, they are those of all results of the window.
@@ -116,7 +118,7 @@ class Notes:
             window: The window of the result.
             result: The result.
         """
-        notes: list[Note] = self.notes.get((place, key, window), [])
+        notes: list[Note] = self.notes.get((place, freeze(key), window), [])
         for note in reversed(notes):
             if is_same_result(note.result, result):
                 numbers: Sequence[int] = note.numbers
@@ -138,7 +140,7 @@ def traced(task: TaskPayload, notes: Notes) -> TaskPayload:
         notes: The object that collects the notes.
     """
     plan = task.plan
-    # By the side of an input: the column with the number of a row lies behind the columns of its payload.
+    # For each input, the place of the number in a payload: behind the columns that the query has there.
     places_of_numbers = [len(plan_input.columns.payload) for plan_input in plan.inputs]
     modules: list[ModulePlan] = []
     for place, module in enumerate(plan.modules):
@@ -202,9 +204,10 @@ def _noting_plan(plan: ModulePlan, notes: Notes, place: int, number_place: int) 
         place: The place of the module among the modules of the query.
         number_place: The place of the number in a payload.
     """
-    skips_rows = isinstance(plan.select, Present | Accepted | BySource)
+    skips_rows = isinstance(plan.select, Present | Accepted | BySource)  # these may select nothing from a row
     module = _noting_module(plan.module, notes, place, skips_rows=skips_rows)
-    return replace(plan, module=module, select=_NumberedSelect(plan.select, number_place, notes), form=None)
+    select = _NumberedSelect(plan.select, number_place, notes)
+    return replace(plan, module=module, select=select, form=None)  # a columnar form would not call the module
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +227,7 @@ class _NumberedSelect:
     def __call__(self, row: tuple[Any, ...]) -> Any:
         """Return the values that the module reads, with the row's number; `SKIPPED` if it does not accept the row."""
         payload = self.select(row)
-        number = row[self.number_place].value
+        number = row[self.number_place].value  # a `Number` holds it
         if payload is SKIPPED:
             self.notes.skipped.append(number)
             return SKIPPED
@@ -415,12 +418,12 @@ class _NotingStreamOperator:
 
     def create_state(self) -> Any:
         """Create the state of the current key, and forget the key's earlier events."""
-        self._numbers_of_key[CURRENT_CALL.key] = []
+        self._numbers_of_key[freeze(CURRENT_CALL.key)] = []
         return self._module.create_state()
 
     def on_event(self, state: Any, event: NumberedPayload, time: int) -> list[Any]:
         """Remember the number of an event, and call the operator for it, or for its start."""
-        self._numbers_of_key[CURRENT_CALL.key].append(event.number)
+        self._numbers_of_key[freeze(CURRENT_CALL.key)].append(event.number)
         return self._noted(self._on_event(state, event.payload, time))
 
     def on_end(self, state: Any, event: NumberedPayload, time: int) -> list[Any]:
@@ -435,7 +438,7 @@ class _NotingStreamOperator:
         """Return the rows that a call of the operator returned, after noting them with all events of the key so far."""
         result = list(rows or ())
         if result:
-            self._notes.add(self._place, result, tuple(self._numbers_of_key[CURRENT_CALL.key]))
+            self._notes.add(self._place, result, tuple(self._numbers_of_key[freeze(CURRENT_CALL.key)]))
         return result
 
 

@@ -192,6 +192,7 @@ class CheckedCells:
         self.written += len(data)
         origin = self._origin or Origin()
         if name == METADATA:
+            # The list of checksums comes first, behind its length; `split` takes both parts apart.
             listing: bytes = msgpack.packb(self._checksums)
             sealed = seal(name, b"".join((_CHECKSUM.pack(len(listing)), listing, data)), origin)
             self._cells.put(name, sealed)

@@ -113,7 +113,7 @@ class Codec:
             StateError: `pack` did not write the bytes, or they name a record that no module of the query declares.
         """
         try:
-            read = partial(self._restore, depth=depth) if depth else self._restore
+            read = partial(self._restore, depth=depth) if depth else self._restore  # most values are not nested
             if depth < _LEVELS_ON_STACK:
                 return msgpack.unpackb(data, ext_hook=read, strict_map_key=False)
             # Deeper values are read by an unpacker, which takes the memory that it needs from the heap.
@@ -220,7 +220,7 @@ def records_in(annotation: object) -> set[type]:
 
 
 def holds_many(annotation: object) -> bool:
-    """Return True if a value of a type may hold any number of values: in a collection, or as nothing is known of it.
+    """Return True if a value of a type may hold any number of values: it is a collection, or nothing is known of it.
 
     Tuples whose parts are named, dataclasses, named tuples and typed dicts hold as many values as their types say.
 

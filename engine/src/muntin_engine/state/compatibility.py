@@ -113,7 +113,7 @@ class Compatibility:
         present = SchemaVersion.present(self.identity)
         has_present = bool(stored) and stored[-1].is_written_as(present)
         earlier_versions = stored[:-1] if has_present else stored
-        # The places of a version follow from those of the next one: so the last version comes first.
+        # The places of a version follow from those of the next one: so they are found from the last version back.
         versions = [present]
         for version in reversed(earlier_versions):
             versions.insert(0, version.before(versions[0]))
@@ -193,7 +193,7 @@ class Compatibility:
         if len(modules) != len(self.modules):
             return {**stored, **windows, **code}  # the modules differ, whatever their versions
 
-        # The versions of modules, and the components of forms that upgrade theirs.
+        # The versions of modules; and the components of their columnar forms, if a form upgrades older states.
         for place, module in enumerate(self.modules):
             stored_module = ModuleIdentity.of(modules[place])
             present_data = self.identity["modules"][place]

@@ -236,6 +236,7 @@ def _spell_columns(module: ModuleIdentity, identity: QueryIdentity) -> str:
         is_known = side < len(columns_by_input) and column < len(columns_by_input[side])
         return str(columns_by_input[side][column][0]) if is_known else f"input {column}"
 
+    # A module that reads several inputs has parts: each with the sources that it reads, and the places of the columns.
     if module.parts:
         words = ""
         for part, (sources, places) in module.parts.items():
@@ -309,7 +310,7 @@ def _spell_emit(value: Any, identity: QueryIdentity) -> str:
 
 
 def _spell_call(value: object) -> str:
-    """Return a trigger or a refinement as its call; a parameter of one as it is written in that call."""
+    """Return a trigger or a refinement as its call, or a parameter of such a call as it is written there."""
     if isinstance(value, list):
         return ", ".join(map(_spell_call, value))
     if not isinstance(value, Mapping):

@@ -50,7 +50,7 @@ class KeyPatterns:
 
     def __init__(self, patterns: Iterable[CompletePattern] = ()) -> None:
         """Hold patterns, without the superfluous ones."""
-        # The group of patterns by the places of the columns in which they have values; in it, patterns by these values.
+        # Groups by the places of the columns in which patterns have values. In a group, patterns by these values.
         self._groups: dict[tuple[int, ...], dict[Hashable, list[CompletePattern]]] = {}
         for pattern, time in sorted(patterns, key=_furthest_and_widest_first):
             self._add(pattern, time)
@@ -90,7 +90,7 @@ class KeyPatterns:
             This very object if nothing has changed.
 
         Raises:
-            StateError: There are more patterns.
+            StateError: There are more than `most` patterns.
         """
         present = self.to_data()
         beyond_watermark = [(pattern, time) for pattern, time in (*present, *reported) if time > watermark]
@@ -119,15 +119,16 @@ class KeyPatterns:
         places = _places(pattern, _CONSTANT)
         values = {place: pattern[place][0] for place in places}
         for group_places, group in self._groups.items():
-            # A pattern that allows all keys of this one has values only in columns in which this one has some.
+            # A pattern that allows all keys of the new one has values only in columns in which the new one has some.
             if not values.keys() >= set(group_places):
                 continue
             for other_pattern, other_time in group.get(_look_up_key(values, group_places), ()):
+                # A finite time is still needed beside an infinite one: `finite_watermark_of` reads finite times alone.
                 are_both_finite_or_not = (other_time < INFINITY) == (time < INFINITY)
                 if are_both_finite_or_not and _covers(other_pattern, pattern):
                     return
 
-        # In turn, this pattern makes patterns with the same values and the same time superfluous, if it covers them.
+        # In turn, the new pattern makes patterns with the same values and the same time superfluous, if it covers them.
         patterns_of_values = self._groups.setdefault(places, {}).setdefault(_look_up_key(values, places), [])
         needed: list[CompletePattern] = []
         for present_pattern, present_time in patterns_of_values:

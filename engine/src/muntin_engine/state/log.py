@@ -155,7 +155,11 @@ class StateLog:
             self._segments.append(segment)
 
     def forget(self, first_live: int) -> None:
-        """Remove the entries that are dead: those that lie before the first live position as a whole."""
+        """Remove the entries that are dead: those that lie before the first live position as a whole.
+
+        Args:
+            first_live: The first position on the axis of which the state is still needed, such as the start of a slice.
+        """
         live_segments: list[Segment] = []
         for segment in self._segments:
             if segment.last < first_live:

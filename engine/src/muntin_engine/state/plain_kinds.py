@@ -34,7 +34,7 @@ def _time_parts(value: datetime) -> list[object]:
     A third part, 1, says that the clock shows the hour for the second time, when it is put back.
     """
     origin, zone = _UTC_CLOCK if value.tzinfo is UTC else _clock_of(value.tzinfo, value)
-    # Times of one zone are subtracted as their clocks show them, whatever the offsets.
+    # Python subtracts times of one zone as the zone's clock shows them, without their offsets.
     microseconds = (value - origin) // _MICROSECOND
     return [microseconds, zone, 1] if value.fold else [microseconds, zone]
 

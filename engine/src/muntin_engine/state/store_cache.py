@@ -78,7 +78,7 @@ class StoreCache:
     def take(self, bucket: Hashable, version: bytes) -> Any | None:
         """Take the store of a bucket out of the cache; return None if there is none that equals the state.
 
-        A store of the bucket that equals an older state is dropped.
+        A store of the bucket that equals an older state is dropped, and so are stores of other names with this version.
 
         Args:
             bucket: The name of the bucket.
@@ -89,8 +89,8 @@ class StoreCache:
             if version and cached.version == version:
                 return cached.store
         if version:
-            # The same state may be in the cache under another name: a query was stopped, and this one goes on from its
-            # state. Nobody takes that store out any more.
+            # The same state may be in the cache under the name of a query that was stopped, and from whose state this
+            # query goes on. Nobody takes that store out any more.
             for name, cached in list(self._stores.items()):
                 if cached.version == version:
                     self._drop(name)
@@ -111,8 +111,7 @@ class StoreCache:
         self._forget_decoded(query, size - self.room(bucket))
         if size > self.room(bucket):
             return False
-        size += _OVERHEAD
-
+        size += _OVERHEAD  # for which `room` has left space
         # The stores of other queries make room, the longest unused first.
         for name in list(self._stores):
             if self.held_bytes + size <= self.most:
@@ -154,7 +153,7 @@ class StoreCache:
     def _drop_idle(self) -> None:
         """Drop the stores that were not used for long."""
         oldest = self._clock() - IDLE_SECONDS
-        while self._stores:
+        while self._stores:  # they are in the order of their last use
             name, longest_unused = next(iter(self._stores.items()))
             if longest_unused.last_used >= oldest:
                 return

@@ -149,8 +149,8 @@ class GoodRows(NamedTuple):
 
 
 def good_rows(input_task: InputTask, rows: BatchRows) -> GoodRows:
-    """Return the rows that have no problem, with their times as NumPy arrays."""
-    # Rows without a column of changes are all insertions: none has a new end, so one number in memory stands for all.
+    """Return the rows that have no problem, with their times as NumPy arrays; a null becomes `EARLIEST`."""
+    # Without a column of changes all rows are insertions. None of these has a new end: they share one number in memory.
     new_end: IntArray = np.broadcast_to(np.int64(EARLIEST), len(rows.kind))
     if input_task.columns.has_changes:
         new_end = numpy_array(rows.times.new_end, nulls=EARLIEST)

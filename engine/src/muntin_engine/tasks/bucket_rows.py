@@ -125,7 +125,7 @@ def _sorted_by_key(input_task: InputTask, table: pa.Table) -> Iterator[KeyRows]:
 
 
 def _with_frozen_keys(input_task: InputTask, table: pa.Table) -> Iterator[KeyRows]:
-    """Yield the rows of a table one by one, with frozen keys: for keys that may be arrays or NaN, say."""
+    """Yield the rows of a table one by one, with frozen keys: arrays and NaN, for example, cannot be looked up."""
     keys = tuples_of(table, input_task.key_names)
     changes = changes_of(table, input_task.payload_names, input_task.side)
     for key, change in zip(keys, changes, strict=True):
@@ -154,7 +154,7 @@ def _rejected_rows(input_task: InputTask, table: pa.Table) -> Iterator[SideOutpu
     for scalars in zip(*table.columns, strict=True):
         row = dict(zip(table.column_names, scalars, strict=True))
         problem = PROBLEMS[row["problem"].as_py()]
-        values = {name: _readable_value(scalar) for name, scalar in row.items()}
+        values = {name: readable_value(scalar) for name, scalar in row.items()}
         yield SideOutputRow(
             is_late=False,
             reason=problem.reason,
@@ -164,7 +164,7 @@ def _rejected_rows(input_task: InputTask, table: pa.Table) -> Iterator[SideOutpu
         )
 
 
-def _readable_value(scalar: pa.Scalar) -> object:
+def readable_value(scalar: pa.Scalar) -> object:
     """Return a value as a Python object, or as text if Python has none for it."""
     try:
         value: object = scalar.as_py()

@@ -71,7 +71,7 @@ def _changed_rows(lifetime_changes: LifetimeChanges, rows: BatchRows) -> Changed
     # `CHANGES` lists events first, then punctuation, then rows that have no time on the axis.
     is_good = rows.is_good
     is_event = is_good & (rows.kind < PUNCTUATE_KEY)
-    is_punctuation = is_good & ~is_event & (rows.kind <= PUNCTUATE) & flags(rows.times.start.is_valid())
+    is_punctuation = is_good & ~is_event & (rows.kind <= PUNCTUATE)
 
     old_lifetimes = _lifetimes_of(rows, np.flatnonzero(is_event))
     lifetimes = old_lifetimes
@@ -213,5 +213,5 @@ def _with_length(
     is_short = needs_length & (ticks < length.least)
     lifetimes = lifetimes.with_problem(NO_LENGTH, is_missing[lifetimes.row])
     lifetimes = lifetimes.with_problem(SHORT_LENGTH, is_short[lifetimes.row])
-    # A length that is missing or too short is a problem by now: the least one stands for it, as sums need a number.
+    # The least length stands in for a missing or a shorter one: its row has a problem by now, but arrays need a number.
     return lifetimes, clipped(np.maximum(ticks, length.least))[lifetimes.row]

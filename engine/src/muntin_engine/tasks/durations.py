@@ -75,7 +75,7 @@ class Durations:
             durations = durations + np.frombuffer(data, _WIRE)  # all are in one order: stages, then modules
         names = list(_STAGE_METRICS)
         names += [module_metric(module.metric_label) for module in self._task.plan.modules]
-        microseconds = durations // 1000
+        microseconds = durations // 1000  # they were measured in nanoseconds
         return dict(zip(names, microseconds.tolist(), strict=True))
 
     def _read_and_reset(self) -> Nanoseconds:

@@ -67,7 +67,7 @@ def read_rows(input_task: InputTask, batch: pa.RecordBatch) -> InputRows:
     is_insertion = rows.kind == INSERT
     meets_conditions = np.ones(len(rows.kind), np.bool_)
     if input_task.plan_input.columns.conditions:
-        meets_conditions = flags(rows.batch.column("kept"))
+        meets_conditions = flags(rows.batch.column("kept"))  # the conditions, as the projection has evaluated them
     is_filtered = is_insertion & ~meets_conditions
 
     columns = typed_columns(input_task, rows)
@@ -158,11 +158,11 @@ def typed_columns(input_task: InputTask, rows: BatchRows) -> dict[str, pa.Array]
 def _marked_columns(
     input_task: InputTask, columns: dict[str, pa.Array], is_insertion: BoolArray, meets_conditions: BoolArray
 ) -> dict[str, pa.Array]:
-    """Return the payload columns of an input that keeps filtered events.
+    """Return the payload columns that change if an input keeps filtered events.
 
-    A revision may refer to a filtered event, so its id and lifetime are sent. Its payload is not needed: the columns
-    hold nulls in its place. One more column, the last, marks the rows: True for an event that meets the conditions,
-    False for a filtered one, and null for a row without a payload.
+    A revision may refer to a filtered event, so the id and the lifetime of the event are sent. Its payload is not
+    needed: the columns that are returned hold nulls there. One more column, the last, marks the rows: True for an event
+    that meets the conditions, False for a filtered one, and null for a row without a payload.
 
     Args:
         input_task: The input.
@@ -176,8 +176,8 @@ def _marked_columns(
         has_payload |= flags(columns[name].is_valid())  # a retraction may repeat the payload
     is_blank = arrow_array(has_payload & ~meets_conditions)
 
-    # Of two samples at one time the last one holds, and a filtered sample may be that one: its order is still needed,
-    # so the columns of the order keep their values.
+    # The columns that order samples keep their values. Of two samples at one time the last one holds; if that is a
+    # filtered sample, its place in the order is still needed.
     order_places: set[int | None] = set()
     if input_task.plan_input.has_samples:
         order_places = {input_task.plan_input.order, *input_task.plan_input.then_by}

@@ -111,7 +111,10 @@ class ArrayChange(ABC):
         """
 
     def apply(self, lifetimes: LifetimeArrays) -> LifetimeArrays:
-        """Return the lifetimes of rows after the change, without the revisions that say nothing where it fixes ends."""
+        """Return the lifetimes of rows after the change.
+
+        If the change fixes ends, revisions that only move an end are left out, as they no longer say anything.
+        """
         start = clipped(self.starts(lifetimes.start))
         new_lifetimes = replace(
             lifetimes,
@@ -126,7 +129,8 @@ class ArrayChange(ABC):
         if not self.change.fixes_ends:
             return new_lifetimes
 
-        # No revision moves a fixed end: only insertions, deletions, and revisions that revive an event still count.
+        # No revision moves a fixed end. What still counts: insertions, deletions, and revisions of a deleted event that
+        # revive it.
         is_deletion = lifetimes.new_end <= lifetimes.start
         revives = lifetimes.is_end_known & (lifetimes.end <= lifetimes.start)
         still_counts = lifetimes.is_insertion | is_deletion | revives
@@ -137,15 +141,15 @@ class ArrayChange(ABC):
 
         Args:
             lifetimes: The lifetimes before the change.
-            end: Their ends so far, or their next ends.
+            end: The ends to move: those of `lifetimes`, or their new ends.
             new_start: Their starts after the change.
         """
-        new_end = self.ends(lifetimes.start, end)
-        new_end = np.where(new_end == INFINITY, INFINITY, clipped(new_end))
-        # An end at the start deletes the event, and must still do so. An end before the start is a fault of the row: it
-        # stays as far before, so that the fault is found.
-        deleting_end = new_start + (end - lifetimes.start)
-        return np.where(end > lifetimes.start, new_end, deleting_end)
+        moved_end = self.ends(lifetimes.start, end)
+        moved_end = np.where(moved_end == INFINITY, INFINITY, clipped(moved_end))
+        # An end that does not lie after the start keeps its distance from the start. An end at the start deletes the
+        # event, and must still do so; an end before the start is a fault of the row, and must still be found.
+        end_of_same_distance = new_start + (end - lifetimes.start)
+        return np.where(end > lifetimes.start, moved_end, end_of_same_distance)
 
     def _with_fixed_ends(self, lifetimes: LifetimeArrays, new_lifetimes: LifetimeArrays) -> LifetimeArrays:
         """Fill in the ends so far that rows do not say: a fixed end follows from the start."""
@@ -174,7 +178,7 @@ class _ArrayDuration(ArrayChange):
     """Lets events last for a time."""
 
     def ends(self, start: IntArray, end: IntArray) -> IntArray:
-        """Return ends that lie the duration after the starts, whatever they were."""
+        """Return ends that lie the duration after the starts; the ends before the change do not matter."""
         del end
         return start + self.length
 
@@ -200,7 +204,7 @@ class _ArrayStartPoints(ArrayChange):
     """Turns events into points at their starts."""
 
     def ends(self, start: IntArray, end: IntArray) -> IntArray:
-        """Return ends one tick after the starts, whatever they were."""
+        """Return ends one tick after the starts; the ends before the change do not matter."""
         del end
         return start + 1
 
@@ -209,7 +213,7 @@ class _ArrayEdges(ArrayChange):
     """Lets events last until the next one of their key starts; an event alone does not say when that is."""
 
     def ends(self, start: IntArray, end: IntArray) -> IntArray:
-        """Return open ends, whatever they were."""
+        """Return open ends; the ends before the change do not matter."""
         del end
         return np.full(len(start), INFINITY, np.int64)
 
@@ -231,11 +235,12 @@ class _ArrayAlignment(ArrayChange):
 
     def ends(self, start: IntArray, end: IntArray) -> IntArray:
         """Return the ends of the last windows that start before each end."""
+        # Open ends stay open. Their starts only stand in for a last tick here, so that all can be computed alike.
         is_open = end == INFINITY
-        last_tick = np.where(is_open, start, end - 1)  # an open end stays open, whatever is computed from its start
+        last_tick = np.where(is_open, start, end - 1)
         periods = self.change.grid.periods
         grid = self._unit_grid()
-        # + 1, as a window that starts at the last tick itself has the event too.
+        # + 1: a window that starts at the last tick (or in its period) has the event too, and must count as before.
         windows = grid.last_starting_before(numbers_at(periods, last_tick) + 1)
         window_end = ticks_of(periods, grid.start(windows) + self._window_length(grid))
         return np.where(is_open, INFINITY, window_end)
@@ -271,12 +276,12 @@ class _ArrayEndPoints(ArrayChange):
         old_end = lifetimes.end
         new_end = np.where(lifetimes.is_insertion, lifetimes.end, lifetimes.new_end)
         is_revision = ~lifetimes.is_insertion
-        # An event has a point if it is not deleted and has an end.
+        # An event has a point if it is not deleted (by an end at its start) and has an end.
         had_point = is_revision & lifetimes.is_end_known & (old_end > lifetimes.start) & (old_end != INFINITY)
         has_point = (new_end > lifetimes.start) & (new_end != INFINITY)
         is_same_point = had_point & has_point & (old_end == new_end)
-        # A revision must say its old end, so that the point there is retracted; if not, it gets a problem. Where
-        # revisions repeat the whole event, one without an old end retracts nothing, and only inserts its new point.
+        # The point at the old end has to be retracted: a revision that does not say its old end gets a problem. Where
+        # revisions repeat the whole event, it gets none: it retracts nothing, and only inserts its new point.
         is_unknown = is_revision & ~lifetimes.is_end_known & (not self.change.is_repeated)
 
         losing_point = lifetimes.take(np.flatnonzero((had_point & ~is_same_point) | is_unknown))

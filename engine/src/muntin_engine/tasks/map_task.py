@@ -82,7 +82,7 @@ class MapTask:
         self._lifter = LIFTS_ROWS.get(task.plan.choice.evaluator)
         self._most_rows = rows_at_once(task)
         self._waiting_batches: list[pa.RecordBatch] = []
-        # Counted along, as there may be hundreds of waiting batches, and each new one asks for the totals.
+        # The totals of the waiting batches: each new batch asks for them, and hundreds may be waiting.
         self._waiting_rows = 0
         self._waiting_bytes = 0
         self._progress = [ReportedProgress(input_task.tracker.starts_kept) for input_task in task.inputs]
@@ -114,7 +114,8 @@ class MapTask:
     def _send(self) -> Iterator[pa.RecordBatch]:
         """Yield the blobs of all rows that wait."""
         batch = self._waiting_batches[0]
-        if len(self._waiting_batches) > 1:  # rows that a table has in memory come as one batch, and are not copied
+        if len(self._waiting_batches) > 1:
+            # Rows of a table in memory come as one batch, which is spared this copy.
             batch = pa.concat_batches(self._waiting_batches)
         self._waiting_batches = []
         self._waiting_rows = 0

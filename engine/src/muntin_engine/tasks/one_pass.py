@@ -45,7 +45,7 @@ class QueryColumns:
         if self.condition is None:
             return rows
         is_of_query = batch.column(self.condition)
-        if pc.all(is_of_query, min_count=0).as_py():
+        if pc.all(is_of_query, min_count=0).as_py():  # min_count=0: also if the batch is empty
             return rows
         return rows.filter(is_of_query)
 

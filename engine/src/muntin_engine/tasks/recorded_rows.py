@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from muntin_engine.state.frozen_values import freeze
 from muntin_engine.tasks.batch_rows import CHANGES, CLOCK, CLOSE, PUNCTUATE, PUNCTUATE_KEYS, SIGNAL
 from muntin_engine.time.changes import Progress
 from muntin_engine.wire.arrow_arrays import arrow_array, arrow_scalar
@@ -236,6 +237,9 @@ def is_of_keys(batch: pa.RecordBatch, keys: Sequence[tuple[Any, ...]]) -> pa.Arr
                 is_equal = column.is_null()
             elif isinstance(value, float) and isnan(value):  # a key like any other, though it equals nothing
                 is_equal = pc.is_nan(column)
+            elif pa.types.is_nested(column.type):  # Arrow does not compare arrays and structs
+                frozen_key = freeze(arrow_scalar(value, column.type).as_py())
+                is_equal = arrow_array([freeze(row_key) == frozen_key for row_key in column.to_pylist()], pa.bool_())
             else:
                 is_equal = pc.equal(column, arrow_scalar(value).cast(column.type))
             is_of_key &= flags(is_equal)
@@ -279,7 +283,6 @@ def read_part(file: Path) -> RecordedPart:
 def write_part(file: Path, part: RecordedPart) -> None:
     """Write the rows of a task to a file, as `RecordedRows` does; but an error while they are written is raised."""
     row_file = RecordedRows(file)
-    file.parent.mkdir(parents=True, exist_ok=True)
     row_file._write(_one_batch(part.rows))
     row_file.finish(part.report.inputs, part.report.signals)
 

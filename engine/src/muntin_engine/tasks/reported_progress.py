@@ -76,7 +76,8 @@ def progress_of(input_task: InputTask, rows: GoodRows) -> Progress:
         rows_of_no_source = rows.where(flags(rows.source.is_null()))
     is_event = rows.kind < PUNCTUATE_KEY
     latest_end = max(_latest(rows.end[is_event]), _latest(rows.new_end[is_event]))
-    # Punctuation beyond all times ends the stream, which is said by the watermark: it is no tick on the axis.
+    # Punctuation beyond all times is left out of the horizon, as it is no tick on the axis. It ends the stream, and the
+    # watermark below says so.
     is_punctuation = (rows.kind >= PUNCTUATE_KEY) & (rows.kind <= PUNCTUATE) & (rows.start < LATEST)
     latest_punctuation = int(rows.start[is_punctuation].max(initial=EARLIEST))
     return Progress(
@@ -123,7 +124,7 @@ def _latest_clock(input_task: InputTask, rows: GoodRows) -> int:
 
 
 def observations_of(input_task: InputTask, rows: GoodRows) -> Iterator[Observation]:
-    """Yield an observation of each source that has rows."""
+    """Yield an observation of each source that has rows; rows that name no source have one together, of source None."""
     rows = rows.where(rows.kind < CLOCK)  # readings of a clock and signals say nothing about a source
     if rows.source is None:
         if len(rows.kind):

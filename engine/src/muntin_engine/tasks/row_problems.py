@@ -141,13 +141,13 @@ def find_problems(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray, 
 def _are_good_insertions(input_task: InputTask, batch: pa.RecordBatch, times: RowTimes) -> bool:
     """Say whether a quick look at a batch of insertions shows that none has a problem.
 
-    It looks at the extremes of times in the place of each row. If the answer is False, there may still be no problem:
-    then each row has to be looked at.
+    It looks at the least and the largest time, and not at each row. If the answer is False, there may still be no
+    problem: then each row has to be looked at.
 
-    Cost: a quarter of a look at each row; it settles nearly all batches.
+    Cost: a quarter of what a look at each row costs. For nearly all batches the answer is True.
     """
     if not len(batch) or times.start.null_count or input_task.tracker.sources:
-        return False  # an empty batch has no extremes, and a source has to be compared in each row
+        return False  # an empty batch has no least time, and a source has to be compared in each row
     first_start, last_start = pc.min_max(times.start).values()
     first_end, last_end = pc.min_max(times.end).values()
     if min(first_start.as_py(), first_end.as_py()) <= -LATEST or max(last_start.as_py(), last_end.as_py()) >= LATEST:
@@ -188,7 +188,8 @@ def _is_unreadable(input_task: InputTask, batch: pa.RecordBatch, kind: IntArray,
     """Flag the rows with a value that Python has no counterpart for, in a column that is read of such rows."""
     is_pattern = kind == PUNCTUATE_KEYS
     is_of_key = is_event | (kind == PUNCTUATE_KEY) | is_pattern
-    # Of a key column, say, rows of events and of punctuation of keys are read; what other rows have there is ignored.
+    # What a row has in a column counts only if the column is read of such rows. A key column, for example, is read of
+    # events and of punctuation of keys.
     is_read_by_column: dict[str, BoolArray] = {}
     for name in input_task.key_names:
         is_read_by_column[name] = is_of_key

@@ -42,6 +42,7 @@ def _progress_metrics(task: TaskPayload, evaluated: Evaluated) -> dict[str, int]
     if progress.clock != EARLIEST:
         metrics["clock"] = progress.clock
 
+    # The evaluator counts some late rows without rejecting them one by one: `evaluated.late_by` is theirs.
     late_by = evaluated.late_by
     for _, rejection in evaluated.rejections:
         if rejection.is_late and rejection.late_by is not None:
@@ -111,7 +112,7 @@ def watermarks_of(task: TaskPayload, progress: InputsProgress) -> dict[str, int]
         if plan_input.sources:
             watermarks = input_task.tracker.watermarks(tracker_state)
             for source in plan_input.sources:
-                # Punctuation of the whole input may be ahead of a source.
+                # Punctuation of the whole input counts for each source, and may be ahead of the source's own watermark.
                 watermark = max(watermarks.get(source, EARLIEST), input_progress.watermark)
                 metrics[watermark_metric(_qualified(plan_input, source))] = watermark
         elif plan_input.name:  # only the inputs of a query that has several have names

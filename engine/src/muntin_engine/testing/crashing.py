@@ -50,13 +50,13 @@ def crash_everywhere(
 
     The evaluators over slices take part where a query could use them: for final results of windows with slices,
     without revisions. Row windows read rows by time, and at one time in the order in which their ids came. They read
-    the fields of a payload by name. The second output is compared as results are.
+    the fields of a payload by name. The second output, of rows that leave windows, is compared as results are.
 
     A restarted process has modules as they were when the query was made: the values that they kept on themselves are
     gone. The values in their classes or in global variables remain, since all runs share one Python process.
 
     Args:
-        script: The stream. Its own seams do not count.
+        script: The stream. Its own boundaries of micro-batches do not count.
         query: The query.
         emit: The emission of results: `"final"`, `"speculative"`, `"eager"`, or `early(...)` on a trigger that waits
             for neither a clock nor a column.

@@ -123,13 +123,15 @@ def smallest(difference: OutputDifference, tolerance: float) -> OutputDifference
         """Return a difference of the same kind on a stream; None if the stream shows none."""
         try:
             search = Search(replace(difference.tested, script=script), tolerance)
-            on_script = search.difference(difference.evaluator, difference.mishap)
+            new_difference = search.difference(difference.evaluator, difference.mishap)
         except MuntinError:  # the evaluator cannot run what is left
             return None
-        return on_script if on_script is not None and _kind_of(on_script) == kind else None
+        if new_difference is None or _kind_of(new_difference) != kind:
+            return None
+        return new_difference
 
     script = smallest_failing(difference.tested.script, lambda script: difference_on(script) is not None)
-    smallest_difference = difference_on(script) or difference
+    smallest_difference = difference_on(script) or difference  # by chance it may not show again
     return Search(smallest_difference.tested, tolerance).with_single_mishap(smallest_difference)
 
 

@@ -65,7 +65,7 @@ class LiveOutput:
             key_number: The number of the key.
             key: The key.
             change: The change.
-            is_evicted: True for a change of the second output.
+            is_evicted: True for a change of the second output, which has the rows that leave windows.
         """
         result = LiveResult(
             key=key,

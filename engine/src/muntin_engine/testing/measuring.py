@@ -54,7 +54,7 @@ def measure(
     Args:
         script: The stream. Its own boundaries of micro-batches do not count.
         query: The query.
-        evaluator: The name of the evaluator: `"general"`, `"grouped"`, `"sliced"` or `"columnar"`; by default the
+        evaluator: The name of the evaluator, such as `"general"`, `"grouped"`, `"sliced"` or `"columnar"`; None for the
             cheapest that can run the query.
         emit: The emission of results: `"final"`, `"speculative"` or `"eager"`.
 

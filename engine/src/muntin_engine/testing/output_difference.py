@@ -123,6 +123,7 @@ class OutputDifference:
         steps = [step for step in self.tested.script.steps if not isinstance(step, Boundary)]
         for place, step in enumerate(steps[: self.place + 1]):
             yield step
+            # A restart after the step that shows the difference comes too late to be its cause.
             if self.mishap is Mishap.RESTART and self.only_after in (None, place) and place < self.place:
                 yield Boundary.RESTART
 

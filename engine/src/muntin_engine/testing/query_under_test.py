@@ -64,7 +64,7 @@ class QueryUnderTest:
                 f"{key_punctuation[0]}\n"
                 "  to do: leave it out, or punctuate all keys"
             )
-        # So are triggers that wait for what a script does not have.
+        # Triggers that wait for what a script does not have are refused, too.
         if isinstance(self.emit, EarlyEmission) and self.emit.trigger.reads:
             reads = ", ".join(map(repr, self.emit.trigger.reads))
             raise PolicyError(
@@ -144,7 +144,10 @@ class QueryUnderTest:
 
     @cached_property
     def has_only_points(self) -> bool:
-        """True if all events last one tick, and stay so: a query that follows them in order may retract them."""
+        """True if all events last one tick, and no revision gives one another end.
+
+        In a query that follows events in order, events that last one tick may still be retracted.
+        """
         changes = [step.change for step in self.script.changes()]
         ends_stay = all(map(_keeps_its_end, changes)) if self.is_ordered else not self._is_revised
         return ends_stay and all(change.event.end == change.event.start + 1 for change in changes)
@@ -173,8 +176,8 @@ class QueryUnderTest:
         declaration = next(declaration for declaration in DECLARATIONS if declaration.name == evaluator)
         has_ids = self.has_ids and declaration.takes_revisions  # ids are of use only where events may be revised
         if declaration.lifts:
-            # An evaluator that lifts rows needs no ids, unless events are revised or a result waits for ends: with ids,
-            # ends may move.
+            # An evaluator that lifts rows takes ids only where they matter: for revisions, and where results wait for
+            # ends, as ends may move once there are ids.
             has_ids = self._is_revised or (self.has_ids and self._waits_for_ends)
 
         # The payload has a column for the input of each module, then the order and the columns that row windows read.

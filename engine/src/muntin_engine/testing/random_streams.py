@@ -85,7 +85,7 @@ def shuffle(script: Script, seed: int, *, early_revisions: bool = False) -> Scri
     """Return a stream of the same meaning whose changes arrive in another order.
 
     A change may move anywhere before its deadline: the first punctuation that would make the change late, or a later
-    change of the same event. Punctuation and the seams between batches stay.
+    change of the same event. Punctuation and the boundaries of micro-batches stay.
 
     Args:
         script: A legal stream.
@@ -129,7 +129,7 @@ def split(script: Script, seed: int, *, cuts: float = 0.3, restarts: float = 0.3
     """Cut a stream into other micro-batches.
 
     Args:
-        script: A stream; its own seams are dropped.
+        script: A stream; its own boundaries of micro-batches are dropped.
         seed: The seed of all random choices.
         cuts: The probability that a batch ends after a step; 0 leaves one batch, 1 makes one per step.
         restarts: The probability that the engine restarts there.
@@ -252,7 +252,7 @@ def _punctuated(random: Random, changes: Sequence[KeyedChange], share: float) ->
     sync_times = [step.change.sync_time for step in changes]
     finite = [time for time in sync_times if time != INFINITY]
     # The limit at each change is the least sync time of all that come after it: a running minimum, from the end on.
-    # Behind the last change, it is a time past all of them.
+    # Behind the last change, it is a time past all of them, by some ticks.
     later_times = [*sync_times[1:], max(finite, default=0) + 9]
     limits = list(accumulate(reversed(later_times), min))[::-1]
     steps: list[Step] = []
@@ -354,7 +354,7 @@ def _step_name(place: int, step: Step) -> Hashable:
 def _bridged(steps: list[Step], key: Hashable, removed: Revision[object]) -> list[Step]:
     """Mend the chain of an event from which a revision was removed.
 
-    The revision that expects the event as the removed one left it now expects the event as it was before that.
+    The revision that expects the event as the removed one left it now expects the event as the removed one found it.
     """
     # The event as the removed revision left it; None if it was retracted, which no revision continues.
     revised_event = None if removed.is_retraction else replace(removed.event, end=removed.new_end)

@@ -15,12 +15,13 @@ def progress_of(window: WindowSpecification, batch: Batch) -> Progress:
     """Return the progress of the whole input that a batch implies: its watermark, its horizon and its latest start."""
     watermark = EARLIEST if batch.punctuation is None else batch.punctuation
     starts = [step.change.event.start for step in batch.changes]
-    ticks_below_horizon = [start + 1 for start in starts]
+    # The horizon lies past every start and, by the reach of the windows, past every end; and not before the watermark.
+    least_horizons = [start + 1 for start in starts]
     for step in batch.changes:
-        ticks_below_horizon += [end + window.reach for end in _ends_of(step) if end != INFINITY]
+        least_horizons += [end + window.reach for end in _ends_of(step) if end != INFINITY]
     if watermark != INFINITY:
-        ticks_below_horizon.append(watermark)
-    horizon = max(ticks_below_horizon, default=EARLIEST)
+        least_horizons.append(watermark)
+    horizon = max(least_horizons, default=EARLIEST)
     return Progress(watermark, horizon, max(starts, default=EARLIEST))
 
 

@@ -48,7 +48,7 @@ class RestartTrial(Trial):
             kind: The kind of stream that is drawn, see `scripts`.
         """
         tested = self._tested(kind, EmitPolicy.FINAL)
-        self._check_no_difference(tested, tested.evaluators[1:])
+        self._check_no_difference(tested, tested.evaluators[1:])  # all but the most general one
 
     def _tested(self, kind: str, emit: EmitPolicy | EarlyEmission) -> QueryUnderTest:
         """Draw a query of the module, under policies that it takes, and a stream for it.
@@ -89,7 +89,10 @@ class RestartTrial(Trial):
 
 
 def _sufficient(windows: Sequence[WindowSpecification], needs: Needs) -> list[WindowSpecification]:
-    """Return the windows that meet the needs of a module, with the reach that it needs; all windows if none does."""
+    """Return the windows that meet the needs of a module, with the reach that it needs.
+
+    If none does, all windows are returned: then the engine refuses the query with the reason.
+    """
     with_reach = [window.with_reach(needs.reach) for window in windows]
     sufficient = [window for window in with_reach if not needs.lacks(window)]
     return sufficient or list(windows)

@@ -205,7 +205,7 @@ def _crash(trial: SinkTrial, sink: Sink, number: int, line: int) -> str:
 
 
 def _last_written_is_last(trial: SinkTrial, law: str) -> str | None:
-    """After each micro-batch, ask for the last one: the sink that wrote it, and the sink of a new run.
+    """After each micro-batch, ask two sinks for the last one: the sink that wrote it, and the sink of a new run.
 
     Returns:
         The reason why the law does not apply: a sink says nothing of micro-batches. None if the law holds.
@@ -260,7 +260,7 @@ def _a_column_may_be_added(trial: SinkTrial, law: str) -> str | None:
         trial.write(trial.started(place), number)
     columns = trial.batch(2, has_new_column=True).columns
     try:
-        for _ in range(2):
+        for _ in range(2):  # the second time it is a repetition, and the place has the column already
             trial.write(trial.started(place, columns=columns), 2, has_new_column=True)
     except MuntinError as error:
         expected = trial.expected(range(2))

@@ -38,7 +38,7 @@ def micro_batch(number: int, *, changes: bool = False, query: int = 0, has_new_c
     rows = [_row(number, place=place, query=query) for place in range(3)]
     if changes:
         rows = [row | {"change": "insert"} for row in rows]
-        if number % 4:  # behind an empty micro-batch there is no row to retract
+        if number % 4:  # the first micro-batch, and one behind an empty one, has no earlier row to retract
             rows.append(_row(number - 1, place=0, query=query) | {"change": "retract"})
             # One more row comes and goes within this micro-batch.
             short_lived_row = _row(number, place=3, query=query)

@@ -42,7 +42,8 @@ class InputsProgress(NamedTuple):
     def least(self) -> Progress:
         """The progress of all inputs together, as results see it.
 
-        Its watermark is the least of all inputs: before it, none will change. All else is that of the furthest input.
+        Its watermark is the least of all inputs: before it, none will change. Each other field is the largest of all
+        inputs.
 
         Example:
             >>> InputsProgress((Progress(5, 9, 8), Progress(3, 20, 19)), ((), ()), (5, 3)).least.to_data()[:3]
@@ -51,8 +52,8 @@ class InputsProgress(NamedTuple):
         if len(self.inputs) == 1:
             return self.inputs[0]
         watermark = min(progress.watermark for progress in self.inputs)
-        furthest = Progress(*map(max, *self.inputs))
-        return furthest._replace(watermark=watermark)
+        largest_fields = Progress(*map(max, *self.inputs))
+        return largest_fields._replace(watermark=watermark)
 
     def advance(
         self,
@@ -80,8 +81,8 @@ class InputsProgress(NamedTuple):
             )
             inputs.append(tracker.in_steps(progress))
             tracker_states.append(tracker_state)
-            # `in_steps` moves the watermark back to the end of a window, and from there the next micro-batch advances.
-            # So the next watermark to the tick may be less than this watermark, which still holds.
+            # The watermark to the tick never falls. The tracker advances from `previous`, a watermark that `in_steps`
+            # moved back to the end of a window: so what it returns may be less than in the micro-batch before.
             to_the_tick.append(max(self.to_the_tick[place], progress.watermark))
         return InputsProgress(tuple(inputs), tuple(tracker_states), tuple(to_the_tick))
 

@@ -300,7 +300,7 @@ class ProgressTracker:
         if progress.watermark == INFINITY:
             return progress
         watermark = settled(self._steps, progress.watermark) if self.steps else progress.watermark
-        horizon = max(progress.horizon, watermark)
+        horizon = max(progress.horizon, watermark)  # a policy may conclude a watermark past all rows
         # Triggers may wait for a tick inside a window, which this watermark has not reached: `newest` says how far time
         # has come.
         newest = max(progress.newest, progress.watermark)

@@ -106,7 +106,9 @@ class SliceGrid:
     @property
     def has_gaps(self) -> bool:
         """True if some slices are in no window."""
-        return self.stride > self.slices or self.first > -NEVER
+        has_gaps_between_windows = self.stride > self.slices
+        has_gap_before_all = self.first > -NEVER
+        return has_gaps_between_windows or has_gap_before_all
 
     @property
     def periods(self) -> Periods | None:
@@ -161,7 +163,7 @@ class SliceGrid:
         A row is late if a window that it belongs to is complete, or if it belongs to none and lies before the end of a
         complete window.
         """
-        if abs(first_open) >= NEVER:
+        if abs(first_open) >= NEVER:  # all windows are open, or none: then all slices are legal, or none
             return first_open
         return self.start_of(first_open - 1) + self.slices  # the slice after the last complete window
 
@@ -206,7 +208,7 @@ class GrowingSlices(SliceGrid):
         return -NEVER if self.windows.period is not None else 0
 
     def slices_at(self, ticks: T) -> T:
-        """Return the slice of each of an array of ticks: it has the number of the first window that ends after it."""
+        """Return the slice of each tick: a slice has the number of the first window that ends after its ticks."""
         return self.windows.first_ending_after(ticks)
 
     def extent(self, number: int) -> Window:
@@ -215,7 +217,7 @@ class GrowingSlices(SliceGrid):
         return Window(start, start + self.windows.size)
 
     def first_window(self, slices: T) -> T:
-        """Return the first window that has a slice: the one that ends with it, and so has its number."""
+        """Return the first window that has a slice: the window that ends with the slice, and has the same number."""
         return slices
 
     def last_window(self, slices: T) -> T:
@@ -224,7 +226,7 @@ class GrowingSlices(SliceGrid):
 
     def first_live(self, first_open: int) -> int:
         """Return the first slice that is part of an open window."""
-        if abs(first_open) >= NEVER:
+        if abs(first_open) >= NEVER:  # all windows are open, or none: then all slices are live, or none
             return first_open
         return self.windows.first_of(first_open)
 

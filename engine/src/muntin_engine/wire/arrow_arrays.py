@@ -44,7 +44,8 @@ def arrow_array(
     Args:
         values: The values: an array of NumPy's, which may be masked, objects of Python, or an array of Arrow's.
         data_type: The Arrow type of the array; None to infer it from the values.
-        mask: True for each value that becomes a null; None if only None becomes a null.
+        mask: True for each value that becomes a null; None if only None becomes a null. Masked arrays and arrays of
+            Arrow's have their own nulls: for them it is ignored.
 
     Raises:
         pa.ArrowException: A value is not of the type.
@@ -197,8 +198,8 @@ def _array_of_class(
         numbers = values if mask is None else [0 if value is None else value for value in values]  # 0 under a null
         return arrow_array(np.array(numbers, own_type.to_pandas_dtype()), data_type, mask=mask)
 
-    # Text and bytes lie in memory one after the other, beside the places at which each begins. The type is that of
-    # their class: `_can_be_cast` lets them through for no other.
+    # Text and bytes lie in memory one after the other, beside the places at which each begins. The array is of
+    # `own_type`: where text or bytes are to have another type, `_can_be_cast` has said no above.
     if own_type == pa.string():
         values = [b"" if value is None else value.encode() for value in values]
     else:

@@ -42,7 +42,7 @@ class BlobReader:
                 yield from rows.to_batches()
 
     def rows_of(self, bucket: int, number: int, blob: bytes | None) -> pa.Table:
-        """Return the rows of a blob, or those that stand for a watermark.
+        """Return the rows of a blob, or the rows that stand for a watermark.
 
         Args:
             bucket: The id of the bucket.
@@ -78,7 +78,10 @@ class EventReader(BlobReader):
         self._lifetime = lifetime
 
     def _of_results(self, results: pa.Table, bucket: int) -> pa.Table:
-        """Return results with two more columns: the change that each makes, and their bucket as its source."""
+        """Return results with two more columns: the change that each makes, and their bucket as its source.
+
+        Results that name their changes keep that column, too: the schema has another name for the added one.
+        """
         if "new_end" in results.column_names:
             results = _with_open_ends(results)
         if "change" in results.column_names:

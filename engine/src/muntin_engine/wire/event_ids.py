@@ -30,7 +30,7 @@ def needs_stand_ins(id_type: pa.DataType) -> bool:
 
 
 def stand_ins(ids: pa.Array | pa.ChunkedArray) -> Iterable[Hashable]:
-    """Return the stand-ins of a column of ids; None for a null.
+    """Return the stand-ins of a column of ids, by which evaluators look ids up; None for a null.
 
     Cost: a Python object for each id, and for one of a nested type also for each of its parts.
     """
@@ -41,7 +41,7 @@ def stand_ins(ids: pa.Array | pa.ChunkedArray) -> Iterable[Hashable]:
 
 
 def id_array(stand_ins: Iterable[Hashable], id_type: pa.DataType) -> pa.Array:
-    """Return the ids that stand-ins represent, as a column of their type.
+    """Return the ids that stand-ins represent, the hashable forms of `stand_ins`, as a column of the ids' type.
 
     Example:
         >>> id_array(["NaN", 1.5], pa.float64()).to_pylist()
@@ -53,7 +53,7 @@ def id_array(stand_ins: Iterable[Hashable], id_type: pa.DataType) -> pa.Array:
 
 
 def in_utc(id_type: pa.DataType) -> pa.DataType:
-    """Return a type of ids whose timestamps with a zone are microseconds in UTC, at any depth; those without one stay.
+    """Return a type of ids with all timestamps that have a zone in microseconds in UTC, at any depth.
 
     In another zone two different ids could be equal in Python, which compares two times of one zone by what its clocks
     show: they show the same times twice in the hour in which daylight saving time ends.

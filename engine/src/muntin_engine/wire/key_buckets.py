@@ -85,7 +85,7 @@ def by_bucket(rows: pa.Table, names: Sequence[str], count: int) -> Iterator[tupl
 
 
 def _buckets_of_bad_rows(rows: pa.Table, names: Sequence[str], count: int) -> IntArray:
-    """Return the place of the bucket of each row with a problem: by its times and its key, as far as they are readable.
+    """Return the number of the bucket of each row with a problem: by its times and its key, if they are readable.
 
     Args:
         rows: The rows.

@@ -94,15 +94,16 @@ class Overflows:
         self._first.setdefault(column, overflow)
 
     def clear(self) -> None:
-        """Forget the counts, which a task that failed may have left."""
+        """Forget the values that were counted, which a task that failed may have left."""
         self._numbers.clear()
+        self._first.clear()
 
     def take(self) -> Mapping[str, ColumnOverflows]:
         """Return the values that each column could not hold, by column, and set the counts to zero."""
         overflows_by_column: dict[str, ColumnOverflows] = {}
         for column, number in self._numbers.items():
             overflows_by_column[column] = ColumnOverflows(number, self._first[column])
-        self._numbers.clear()
+        self.clear()
         return overflows_by_column
 
     def report(self) -> dict[str, int]:

@@ -55,7 +55,8 @@ def _numbers_far_apart(periods: Periods, ticks: IntArray) -> IntArray:
         number = periods.number_at(tick)
         first_ticks.append(tick)
         numbers.append(number)
-        # Skip the other ticks of this period; at least one, as the next period may begin beyond what an array can hold.
+        # Go on behind the ticks of this period. The next period may begin beyond what an array can hold: then its
+        # beginning is cut to `_LARGEST`, which must not lead back to this tick.
         next_begin = min(periods.begins(number + 1), _LARGEST)
         place = max(place + 1, int(np.searchsorted(ordered_ticks, next_begin)))
     places = np.searchsorted(np.array(first_ticks), ticks, side="right") - 1
@@ -74,7 +75,7 @@ def ticks_of(periods: Periods | None, numbers: IntArray) -> IntArray:
         return numbers
     first_period = int(numbers.min())
     last_period = int(numbers.max())
-    if last_period - first_period < _MOST_PERIODS:
+    if last_period - first_period < _MOST_PERIODS:  # near each other: all periods between them come from a cache
         return _begins(periods, first_period, last_period + 1)[numbers - first_period]
     distinct_numbers, places = np.unique(numbers, return_inverse=True)
     begins: IntArray = np.array([min(periods.begins(number), _LARGEST) for number in distinct_numbers.tolist()])
@@ -85,6 +86,7 @@ def _begins(periods: Periods, first: int, stop: int) -> IntArray:
     """Return the ticks at which the periods begin whose numbers are in `range(first, stop)`."""
     if first == stop:
         return np.empty(0, np.int64)
+    # The beginnings are cached page by page, each of `_PAGE` periods: join the pages, and cut off what is around.
     pages = range(first // _PAGE, (stop - 1) // _PAGE + 1)
     begins: IntArray = np.concatenate([_page(periods, page) for page in pages])
     first_number = pages.start * _PAGE  # of the first period in these pages

@@ -58,7 +58,7 @@ With several inputs, `exchange_schema` adds the side of each row.
 
 @dataclass(frozen=True, slots=True)
 class RowCounts:
-    """The counts of rows that a task reads and no bucket counts: no bucket gets them, or cannot tell them from others.
+    """The counts of rows that a task reads and no bucket counts: none gets these rows, or can tell them from others.
 
     They travel as a list, which only one bucket gets.
 
@@ -74,7 +74,7 @@ class RowCounts:
     unchanging: int = 0
 
     def __add__(self, other: RowCounts) -> RowCounts:
-        # Where no rows were read, there is no count for any module.
+        # `unaccepted` is empty where no rows were read, which counts as 0 for each module.
         pairs = zip_longest(self.unaccepted, other.unaccepted, fillvalue=0)
         return RowCounts(
             tuple(map(sum, pairs)),
@@ -173,7 +173,8 @@ def shared_name(side: int, name: str) -> str:
         >>> shared_name(1, "start"), shared_name(1, "i0"), shared_name(1, "id")
         ('start', 's1_i0', 's1_id')
     """
-    return f"s{side}_{name}" if name == "id" or name.startswith("i") else name
+    is_of_one_input = name.startswith("i")  # `id`, and the payload `i0`, `i1`, ...
+    return f"s{side}_{name}" if is_of_one_input else name
 
 
 def by_side(task: TaskPayload, batch: pa.RecordBatch) -> list[tuple[InputTask, pa.RecordBatch]]:

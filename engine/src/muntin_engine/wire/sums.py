@@ -71,7 +71,8 @@ class Sums:
         if _largest(values) < _HUGE:  # false if a value is NaN
             return cls((values,))
 
-        # Each value is in one of three arrays, and zero in the other two.
+        # Each value is in one of three arrays, and zero in the other two: a high lane has huge values in larger units,
+        # so that no sum of them is too large for a float.
         is_finite = np.isfinite(values)
         non_finite = None if is_finite.all() else np.where(is_finite, 0.0, values)
         values = np.where(is_finite, values, 0.0)
@@ -104,7 +105,7 @@ class Sums:
         if shape:
             numbers[...] = values
         else:
-            numbers[...] = np.fromiter(values, object, len(values))  # takes less than half the time
+            numbers[...] = np.fromiter(values, object, len(values))  # less than half the time of an assigned list
 
         expanded_numbers = [_expanded(number) for number in numbers.reshape(-1)]
         lanes = _lanes_of([number.lanes for number in expanded_numbers], numbers.shape)
@@ -158,7 +159,7 @@ class Sums:
         Args:
             most_values: The number of values of a lane of which a sum may consist.
 
-        Cost: about seven passes over the values of a lane, for most data twice.
+        Cost: about seven passes over the values of a lane, for each of the lanes that it is cut into, mostly two.
         """
         lanes = _cut(self.lanes, most_values)
         if not lanes:  # all sums are zero
@@ -186,7 +187,9 @@ class Sums:
 
     def plain(self) -> list[object]:
         """Return the sums as plain data: exact fractions, or floats where they are not finite."""
-        exact = np.empty(self.lanes[0].size, object)  # all numbers in a row, where a sum is a vector
+        # A sum is added up as a fraction, of its values in all lanes and in the high lanes for large values. For this,
+        # vectors are taken apart into their numbers.
+        exact = np.empty(self.lanes[0].size, object)
         lanes = [lane.reshape(-1) for lane in self.lanes]
         high = [lane.reshape(-1) for lane in self.high]
         for place in range(len(exact)):
@@ -241,7 +244,7 @@ def _largest(values: FloatArray) -> float:
 def _cut(lanes: Sequence[FloatArray], most_values: int) -> tuple[FloatArray, ...]:
     """Cut lanes at one grid after another: return a lane of multiples of each grid, the coarsest first.
 
-    The sums stay the same. There is no lane if all values are zero.
+    A grid is the multiples of a power of two. The sums stay the same. There is no lane if all values are zero.
 
     Args:
         lanes: The lanes.
@@ -253,12 +256,12 @@ def _cut(lanes: Sequence[FloatArray], most_values: int) -> tuple[FloatArray, ...
         remainders = [remainder for remainder in remainders if remainder.largest]
         if not remainders:
             return tuple(cut_lanes)
-        # A sum of so many values of all lanes may have so many bits more than the largest value. The grid is coarse
-        # enough for them: above it a float has room for the sum.
-        bits = (int(most_values) * len(remainders)).bit_length() + 1
+        # The sum of `most_values` values of each lane may have so many more bits than the largest value.
+        added_bits = (int(most_values) * len(remainders)).bit_length() + 1
         largest = max(remainder.largest for remainder in remainders)
         _, exponent_of_largest = frexp(largest)
-        power = ldexp(1.0, max(_LEAST_EXPONENT, exponent_of_largest + bits))
+        # The grid is so coarse that a float has room for such a sum of its multiples.
+        power = ldexp(1.0, max(_LEAST_EXPONENT, exponent_of_largest + added_bits))
         # The upper parts of all lanes are multiples of one grid, so one lane holds their sum.
         upper = np.zeros_like(remainders[0].lane)
         remainders = [_cut_lane(remainder.lane, power, upper) for remainder in remainders]
@@ -312,10 +315,12 @@ def _quotients(lanes: Sequence[FloatArray], counts: IntArray) -> tuple[FloatArra
     may_be_wrong = condensed.may_be_wrong
     divisor = counts.astype(np.float64)
     quotient = total / divisor
-    is_inexact = condensed.error != 0
+    is_inexact = condensed.error != 0  # of a sum: it is not exactly the float `total`
+    # Of so small a sum, an error below may be too small for a float.
     may_be_wrong |= is_inexact & (np.abs(total) < _TINY)
+    # A power of two as a divisor changes only the exponent of a sum, so the rounded sum has the right quotient.
     is_power_of_two = counts & (counts - 1) == 0
-    is_inexact &= ~is_power_of_two  # dividing by these changes only the exponent of a sum that is rounded
+    is_inexact &= ~is_power_of_two
     if not is_inexact.any():
         return quotient, may_be_wrong
 
@@ -353,7 +358,10 @@ class _Condensed(NamedTuple):
 
 
 def _condensed(lanes: Sequence[FloatArray]) -> _Condensed:
-    """Add up lanes into two floats for each sum, by a few sweeps of error-free additions."""
+    """Add up lanes into two floats for each sum, by a few sweeps of error-free additions.
+
+    A sum that two floats do not hold may be wrong.
+    """
     may_be_wrong = np.zeros(lanes[0].shape, bool)
     if len(lanes) == 1:
         return _Condensed(lanes[0], np.zeros_like(lanes[0]), may_be_wrong)
@@ -441,7 +449,7 @@ def _lanes_of(numbers: Sequence[Sequence[float]], shape: tuple[int, ...]) -> tup
 
 
 def _exact(lanes: Sequence[float], high: Sequence[float]) -> Fraction:
-    """Return the exact sum of one value of each lane, and of one of each high lane times the unit of these."""
+    """Return the exact sum of a value of each lane, and of a value of each high lane, which counts in `_UNIT`s."""
     low_sum = sum(map(Fraction, lanes), Fraction(0))
     high_sum = sum(map(Fraction, high), Fraction(0))
     return low_sum + high_sum * int(_UNIT)

@@ -30,6 +30,7 @@ def as_ticks(times: pa.Array) -> pa.Array:
     """
     if not pa.types.is_decimal(times.type) or not len(times):
         return times.cast(pa.int64())
+    # A decimal is two words in memory, the lower one first.
     buffer = np.frombuffer(times.buffers()[1], np.int64)
     words = buffer[_WORDS * times.offset :][: _WORDS * len(times)]
     low = words[::_WORDS]
@@ -73,6 +74,7 @@ def as_times(ticks: pa.Array, time_type: pa.DataType) -> pa.Array:
     if not pa.types.is_decimal(time_type):
         return ticks.cast(time_type)
     numbers = numpy_array(ticks.cast(pa.int64()), nulls=0)
+    # A decimal is two words in memory, the lower one first.
     words = np.empty(_WORDS * len(numbers), np.int64)
     words[::_WORDS] = numbers
     words[1::_WORDS] = numbers >> 63  # the upper word only repeats the sign

@@ -306,7 +306,7 @@ def _pairs(value: object, field: Field) -> list[tuple[object, object]] | None:
 
 
 def _offsets(rows: Sequence[Sequence[object] | None]) -> pa.Array:
-    """Return the place at which each row's elements begin among those of all rows, and at last the number of all."""
+    """Return the place at which each row's elements begin among the elements of all rows, and last their number."""
     return arrow_array(accumulate((len(row or ()) for row in rows), initial=0), pa.int32())
 
 
@@ -320,8 +320,10 @@ def _is_accepted(cls: type, kind: ScalarKind) -> bool:
     if cls is type(None):
         return True
     # A bool is an integer to Python, and a datetime a date; here they are not.
-    if cls is bool or (kind is ScalarKind.DATE and issubclass(cls, datetime)):
+    if cls is bool:
         return kind is ScalarKind.BOOLEAN
+    if kind is ScalarKind.DATE and issubclass(cls, datetime):
+        return False
     return issubclass(cls, _ACCEPTED[kind])
 
 

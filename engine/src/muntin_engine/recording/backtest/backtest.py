@@ -146,6 +146,7 @@ def backtest(
         folder = Path(temporary)
         if isinstance(source, Recording):
             recording = source
+            # `with_modules` checks names too, but there an error would be called one of the new version.
             for name in modules:
                 check_name(name, recording.module_names, recording.upstream)
         else:
@@ -189,7 +190,8 @@ def _run_both(recording: Recording, old_run: VersionRun, new_run: VersionRun) ->
     """Evaluate each micro-batch for both versions, and return the number of all rows."""
     rows = 0
     for recorded_batch in recording.batches:
-        # A micro-batch keeps its rows once they are read. A copy of it is free when the next one is read.
+        # A micro-batch keeps its rows in memory once they are read. This copy goes with its rows when the next one is
+        # made, where the recording would keep the rows of all micro-batches.
         batch = replace(recorded_batch)
         rows += batch.rows  # reads the rows, so that the time for it is counted for neither version
         old_run.process(batch)

@@ -234,7 +234,7 @@ def _pair_differing_rows(connection: duckdb.DuckDBPyConnection, results: Compare
     identifying_names = [quoted(name) for name in (*results.keys, *results.identifying)]
     matched_names = [f"m{place}" for place, _ in enumerate(identifying_names)]
     value_names = [f"v{place}" for place, _ in enumerate(results.values)]
-    # Rows that both versions have are left out. Of equal rows, those that one version has more often are left.
+    # Rows that both versions have are left out. If one version has equal rows more often, the surplus stays.
     for side, other in (("old", "new"), ("new", "old")):
         rows = _rows(results, side, identifying_names)
         other_rows = _rows(results, other, identifying_names)

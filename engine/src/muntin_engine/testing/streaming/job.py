@@ -165,7 +165,8 @@ class StreamingJob(ABC):
             QueryError: The row has more values than the stream has columns, or a column that it does not have.
         """
         columns = self._columns[stream]
-        # The columns that a tuple is too short for are null, and so are those that a dict lacks.
+        # The columns that a tuple is too short for are null, and so are those that a dict lacks. A tuple that is too
+        # long loses values here, and is refused below by its length.
         values = row if isinstance(row, Mapping) else dict(zip(columns, row, strict=False))
         if not set(values) <= set(columns) or len(row) > len(columns):
             raise QueryError(f"the row {row!r} does not fit the columns {', '.join(columns)}")

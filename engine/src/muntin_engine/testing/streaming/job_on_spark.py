@@ -65,7 +65,7 @@ class JobOnSpark(StreamingJob):
         # All values are written as JSON before the first file is delivered: if a value cannot be written, no file is.
         lines_by_stream: dict[str, list[str]] = {}
         for stream, stream_rows in rows.items():
-            lines_by_stream[stream] = [json.dumps(_json_of(row)) for row in stream_rows]
+            lines_by_stream[stream] = [json.dumps(json_of(row)) for row in stream_rows]
         self._steps += 1
         for stream, lines in lines_by_stream.items():
             self._deliver(stream, lines)
@@ -75,7 +75,7 @@ class JobOnSpark(StreamingJob):
         """Run a micro-batch whose only row is punctuation: it moves the watermark to a time."""
         check_advances(self._marked_query())
         self._steps += 1
-        self._deliver(_MARKS, [json.dumps({"at": _json_of(to)})])
+        self._deliver(_MARKS, [json.dumps({"at": json_of(to)})])
         self._run()
 
     def _close(self) -> None:
@@ -148,20 +148,21 @@ def _schema_of(spark: SparkSession, schema: str) -> spark_types.StructType:
     return spark.createDataFrame([], schema).schema
 
 
-def _json_of(value: Any) -> Any:
+def json_of(value: Any) -> Any:
     """Return a value in the form in which Spark reads it from JSON."""
     if isinstance(value, datetime | date):
         return value.isoformat()
     if isinstance(value, timedelta):
-        seconds, microseconds = divmod(value // timedelta(microseconds=1), 1_000_000)
-        return f"INTERVAL '{seconds}.{microseconds:06}' SECOND"
+        sign = "-" if value < timedelta() else ""
+        seconds, microseconds = divmod(abs(value) // timedelta(microseconds=1), 1_000_000)
+        return f"INTERVAL '{sign}{seconds}.{microseconds:06}' SECOND"
     if isinstance(value, bytes):
         return base64.b64encode(value).decode("ascii")
     if isinstance(value, Decimal):
         return str(value)
     if isinstance(value, Mapping):
-        return {name: _json_of(part) for name, part in value.items()}
-    return [_json_of(part) for part in value] if isinstance(value, list | tuple) else value
+        return {name: json_of(part) for name, part in value.items()}
+    return [json_of(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 @contextmanager

@@ -23,7 +23,8 @@ def need_of_spark(error: Exception) -> str | None:
         return error.used
     if isinstance(error, ModuleNotFoundError) and error.name is not None:
         return _PYSPARK if error.name.partition(".")[0] == _PYSPARK else None
-    # Functions of columns, such as F.col("km"), fail in PySpark's own code without a session.
+    # Functions of columns, such as F.col("km"), fail in PySpark's own code without a session. The first frame there is
+    # the function that the job called, or a decorator that PySpark has put around it.
     for frame, _ in traceback.walk_tb(error.__traceback__):
         module: str = frame.f_globals.get("__name__", "")
         is_from_spark = module.partition(".")[0] == _PYSPARK
