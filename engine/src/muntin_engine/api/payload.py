@@ -151,7 +151,6 @@ def text_of(column: ColumnLike) -> str:
 
 def _may_read(text: str, name: str) -> bool:
     """Return True if an expression may read a column: the name of the column is one of the words of the expression."""
-    spellings = (
-        f"{re.escape(name)}|{re.escape(backquoted(name))}"  # in backticks, a backtick of the name is written twice
-    )
+    # In backquotes, a backquote of the name is written twice.
+    spellings = f"{re.escape(name)}|{re.escape(backquoted(name))}"
     return re.search(rf"(?<!\w)({spellings})(?!\w)", text, re.IGNORECASE) is not None
