@@ -24,9 +24,10 @@ _LISTS = (list, tuple, set, frozenset, deque)
 
 
 def plain_of(field: Field) -> Plain | None:
-    """Return the function that makes results of a declared type plain; None if the type has neither lists nor maps.
+    """Return the function that makes results of a declared type plain: their lists a `list`, their maps a `dict`.
 
-    The function returns a value of another type as it is: a later check refuses it.
+    It is None if the type has neither lists nor maps. A value that is not of the declared type is returned as it is: a
+    later check refuses it.
 
     Example:
         >>> from muntin.schemas import describe
@@ -47,7 +48,7 @@ def plain_of(field: Field) -> Plain | None:
                 parts[part.name] = plain
                 places[place] = plain
         return _PlainRecord(parts, places) if parts else None
-    return None
+    return None  # a scalar
 
 
 @dataclass(frozen=True, slots=True)

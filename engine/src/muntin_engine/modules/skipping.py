@@ -203,7 +203,7 @@ class CountingModule:
     """
 
     def __init__(self, module: Module) -> None:
-        """Take the module."""
+        """Wrap a module."""
         self._module: Any = module
         self._is_operator = module.is_operator
         self._is_incremental = module.is_incremental
@@ -261,4 +261,4 @@ class CountingModule:
             return self._module.compute_result(inner, *window)
         if not self._is_operator:
             return self._empty
-        return () if self._empty is None else (self._empty,)
+        return () if self._empty is None else (self._empty,)  # the rows of an operator: none or one

@@ -36,7 +36,7 @@ def opentelemetry_metrics(provider: MeterProvider | None = None) -> Callable[[Ba
     instruments: list[tuple[ExportedMetric, Any]] = []
     for metric in EXPORTED:
         create = meter.create_counter if metric.is_counter else meter.create_gauge
-        unit = _UNITS.get(metric.unit, "{" + metric.unit + "}")
+        unit = _UNITS.get(metric.unit, "{" + metric.unit + "}")  # braces for the name of things that are counted
         instruments.append((metric, create(otel_name(metric), unit=unit, description=metric.text)))
 
     def export(metrics: BatchMetrics) -> None:

@@ -85,8 +85,8 @@ def _counts(batches: Sequence[BatchMetrics]) -> Iterator[Line]:
     """Yield the lines about rows, results and other things that are counted."""
     for metric, label in {**_COUNTS, **_RARE_COUNTS}.items():
         total = sum(getattr(metrics, metric) for metrics in batches)
-        if total or metric in _COUNTS:
-            yield Line(label, spell_count(getattr(batches[-1], metric)), spell_count(total))
+        if total or metric in _COUNTS:  # rare counts are left out while they are zero
+            yield Line(label, value=spell_count(getattr(batches[-1], metric)), total=spell_count(total))
     yield from _parts(batches, metric="skipped", label="skipped by {}", spell=spell_count)
     yield from _parts(batches, metric="overflows", label="too large for {}", spell=spell_count)
 
@@ -128,8 +128,8 @@ def _parts(
 
     Args:
         batches: The micro-batches.
-        metric: The attribute of `BatchMetrics` that has a value for each of them, by name.
-        label: The label of a line, with a place for the name.
+        metric: The attribute of `BatchMetrics` that has the values of modules, stages or columns, by their names.
+        label: The label of a line, with `{}` for the name.
         spell: The function that spells a value.
     """
     values: dict[str, list[float]] = {}

@@ -101,7 +101,7 @@ def _name_part(text: str) -> str:
 def _declares_version(cls: type) -> bool:
     """Say whether the author of a module class declared its version.
 
-    If the class is a script's and extends an installed class, the version of that class is not its own.
+    The version that a class of a script inherits from a class of an installed package was not declared for it.
     """
     for owner in cls.__mro__:
         if "version" in vars(owner):
@@ -175,7 +175,7 @@ class _CodeDescription:
         if isinstance(value, tuple | list):
             return type(value).__name__, *map(self.of, value)
         if isinstance(value, set | frozenset):
-            # A set has no order. So each member is described as if no other value had been, and the texts are sorted.
+            # A set has no order. So each member is described apart from all other values, and the texts are sorted.
             members = [repr(_CodeDescription(self._home).of(member)) for member in value]
             return type(value).__name__, *sorted(members)
         if isinstance(value, Mapping):

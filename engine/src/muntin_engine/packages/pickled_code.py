@@ -105,7 +105,7 @@ def _with_types(value: object, reduced: object) -> object:
     types = _types_of(value) if isinstance(value, type | FunctionType) else None
     if types is None or not isinstance(reduced, tuple) or len(reduced) <= _STATE:
         return reduced
-    state: list[object] = []
+    state: list[object] = []  # cloudpickle's state of a class or a function is a tuple of dicts of attributes
     for part in reduced[_STATE]:
         has_annotations = isinstance(part, dict) and _ANNOTATIONS in part
         state.append({**part, _ANNOTATIONS: types} if has_annotations else part)

@@ -141,8 +141,8 @@ def _starts(source: SqlText, error: QueryError, low: int, high: int) -> Iterator
 def _parts_of(error: QueryError) -> dict[str, object]:
     """Return the parts of the message of an error, by their names.
 
-    The message of a `PlacedError` is made of the message of the call's error and advice: the parts are those of the
-    former.
+    The message of a `PlacedError` is made of the message of the call's error, and of advice. Its parts are those of the
+    message of the call's error.
     """
     message = error.fault.parts["message"] if isinstance(error, PlacedError) else error.message
     return dict(getattr(message, "parts", {}))

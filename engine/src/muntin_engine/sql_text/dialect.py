@@ -63,7 +63,7 @@ def _placed(parse_modifier: Any) -> Any:
     """
 
     def parse(parser: Any) -> tuple[str, Any]:
-        """Parse the modifier, and note its place in its node: see `_keep`."""
+        """Parse the modifier, and note its text and its place in its node."""
         first = parser._curr
         name, node = parse_modifier(parser)
         return name, parser._keep(node, first)

@@ -143,8 +143,10 @@ class JoinColumns:
             name: The name that the column gets if it is free.
             used_names: The names of selected columns, which it must not have.
         """
-        free_name = next(name for name in _free_names(name, self.streams.left.alias) if name not in used_names)
-        self.left[free_name] = ALWAYS
+        for candidate in _free_names(name, self.streams.left.alias):
+            if candidate not in used_names:
+                self.left[candidate] = ALWAYS
+                return
 
     @property
     def _keys(self) -> list[str]:

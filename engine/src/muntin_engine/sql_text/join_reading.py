@@ -232,13 +232,15 @@ class _JoinReading:
             advice = f"{self.left.alias} has to be of points: EVENTS(TABLE ..., DESCRIPTOR(leaves)), without THEN"
             raise self.source.error(column, fact, advice)
         is_of_left = isinstance(column, exp.Column) and stream_of(column) == self.left.alias.casefold()
-        if not is_of_left or column_of(column, after=1).casefold() != time.casefold():
+        column_name = column_of(column, after=1)  # without the alias of the stream
+        if not is_of_left or column_name.casefold() != time.casefold():
             fact = f"AS OF names {text_of(column)}, and a row of {self.left.alias} meets what holds at its own time"
             raise self.source.error(column, fact, f"write FOR SYSTEM_TIME AS OF {self.left.alias}.{time}")
-        if self.right.time is None:
+        if self.right.time is None:  # its events have a start and an end
             fact = f"rows of {self.right.alias} have ends, so they say themselves how long they hold"
             raise self.source.error(version, fact, "leave FOR SYSTEM_TIME AS OF out, or DESCRIPTOR(start) alone")
-        self.right.bases[0]["edge"] = True  # samples, each of which lasts until the next one of its key
+        # As an argument of `events`, `edge` makes the rows samples, each of which lasts until the next one of its key.
+        self.right.bases[0]["edge"] = True
         self.is_as_of = True
 
     def read_conditions(self, where: Any) -> None:
@@ -254,7 +256,7 @@ class _JoinReading:
         for part in self.join.args.get("using") or ():
             name = column_of(part)
             self.keys.append(_KeyPair(left=name, right=name))
-            self.keys_not_null.append(name)
+            self.keys_not_null.append(name)  # USING compares by `=`, for which null equals nothing
         for part in _conjuncts(self.join.args.get("on")):
             self._read_on(part, bounds)
         for part in _conjuncts(None if where is None else where.this):
@@ -263,6 +265,9 @@ class _JoinReading:
         self.right.steps += bounds.steps()  # bounds make the points of the right stream last longer
         self._set_keys()
         self._set_windows()
+        # The results of an inner join can be filtered by such conditions. Other joins return a left event that no right
+        # one meets, so they have to know first. Only with AS OF, where a left point has at most one right event, can
+        # the results be tested: see `steps`.
         if self.pair_conditions and self.kind != "inner" and not self.is_as_of:
             self._refuse_pair_condition(self.pair_conditions[0])
 
@@ -351,14 +356,14 @@ class _JoinReading:
             self.where.append(part)
 
     def _equal_columns(self, part: Any) -> _KeyPair | None:
-        """Return a key for a condition that two expressions, one of each stream, are equal; None for another condition.
+        """Return the key that a condition compares: an expression of each stream. None for a condition of another form.
 
         Args:
             part: The condition, which reads both streams.
         """
         if not isinstance(part, exp.EQ | exp.NullSafeEQ):
             return None
-        expressions: dict[str, str] = {}
+        expressions: dict[str, str] = {}  # by the alias of their stream
         for node in (part.this, part.expression):
             streams = self.streams.read_by(node)
             if len(streams) != 1:
@@ -506,6 +511,7 @@ class _JoinReading:
             conditions.append(columns.pairs_met())
         elif self.pair_conditions and self.kind == "anti":
             conditions.append(f"NOT coalesce({columns.pairs_met()}, false)")
+        # A left join keeps left events that do not meet the conditions: `columns` makes the right columns null there.
         if not conditions:
             return None
         if len(conditions) == 1:

@@ -83,9 +83,11 @@ class _MatchReading:
         # A match keeps one value of each of its two rows: the column that measures read, or a struct of several.
         has_fields = len(measured) > 1
         kept_value = f"struct({', '.join(map(spell_name, measured))})" if has_fields else measured[0]
-        keys = stream.bases[0].get("key", [])
+        keys = stream.keys or []
         selected = self._selected_columns(keys, pattern, has_fields=has_fields)
         operator = {"module": _MODULE, "columns": [kept_value, *conditions], "parameters": parameters}
+        # Errors about keys and orders, which the arguments of `events` have, point at MATCH_RECOGNIZE if FROM reads a
+        # table. A function in FROM has marked them before.
         for base in stream.bases:
             self._source.mark(base, self._match)
         apply = self._source.mark({"operator": operator}, self._match)

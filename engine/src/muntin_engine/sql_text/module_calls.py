@@ -105,7 +105,7 @@ class ModuleCalls:
             columns = [f"CASE WHEN {called.condition} THEN {column} END" for column in columns]
 
         # Arguments by name are parameters.
-        parameters = dict(parameters)
+        parameters = dict(parameters)  # a copy, as those of `AGGREGATES` are shared by all queries
         for part in called.call.expressions:
             if isinstance(part, exp.Kwarg):
                 parameters[part.this.name] = value_of(part.expression, self.source)

@@ -352,7 +352,7 @@ class SqlReader:
         Args:
             tree: The outer SELECT.
             table: The inner query, with its alias.
-            steps: The steps of the inner query.
+            steps: The steps of the inner query, which are changed: steps of the outer one are added to them.
 
         Raises:
             SqlError: The outer SELECT has windows or aggregates of its own.
@@ -422,7 +422,7 @@ class _StreamQuery:
         all_items = list(items)
         if having is not None:
             all_items.append(having)
-        modules = self._named_modules(all_items)
+        modules = self._named_modules(all_items)  # refuses a query that calls none
         first_item = next(item for item in all_items if item.calls)
         first_call, _ = first_item.calls[0]
         operators = [name for name, call in modules.items() if self._is_operator(call["module"], all_items)]
@@ -600,8 +600,8 @@ class _StreamQuery:
             SqlError: The windows are missing in GROUP BY.
         """
         group = self._tree.args.get("group")
-        texts = {self._column(node).lower() for node in (group.expressions if group else ())}
-        names_windows = {"window_start", "window_end"} <= texts or "window" in texts
+        texts = [self._column(node).lower() for node in (group.expressions if group else ())]
+        names_windows = {"window_start", "window_end"}.issubset(texts) or "window" in texts
         if names_windows or self._stream.function == "GLOBAL_WINDOWS":
             return
         fact = "each window has a result, and GROUP BY does not name the windows"

@@ -79,7 +79,7 @@ def _position_of(error: Any, text: str) -> int | None:
         if fragment in text:
             return text.index(fragment)
 
-    # A text that cannot be parsed: the message has a line and the number of a character in it.
+    # A text that cannot be parsed: the message has the number of a line, from 1, and of a character in it, from 0.
     position = _POSITION.search(str(error))
     if position is None:
         return None

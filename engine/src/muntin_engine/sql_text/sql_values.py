@@ -203,8 +203,8 @@ def _interval(node: Any, source: SqlText) -> str:
     Raises:
         SqlError: The node is no such length.
     """
-    # SQL writes it as INTERVAL '1 hour 30 minutes', or as INTERVAL '1' HOUR + INTERVAL '30' MINUTE. Without the word
-    # INTERVAL, quotes and signs, numbers and units follow each other in turn.
+    # The text is INTERVAL '1 hour 30 minutes', or INTERVAL '1' HOUR + INTERVAL '30' MINUTE. Without the word INTERVAL,
+    # the quotes and the `+` it is a number, its unit, the next number, and so on.
     text = text_of(node)
     words = re.sub(r"(?i)\binterval\b|['\"+]", " ", text).lower().split()
     numbers = words[::2]

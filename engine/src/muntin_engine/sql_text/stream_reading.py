@@ -305,6 +305,7 @@ class _StreamReading:
         Raises:
             SqlError: Another argument stands before the DESCRIPTOR.
         """
+        # `_pop_table` has removed the table, so the DESCRIPTOR is the first argument that is left.
         if any(map(_is_descriptor, self._positional[1:])):
             fact = f"{text_of(self._positional[0])} stands before the DESCRIPTOR"
             advice = "several keys stand in parentheses: TABLE rides PARTITION BY (station, city)"

@@ -100,7 +100,7 @@ class TimeBounds:
     most: list[_Bound] = field(default_factory=list)
 
     def reads_both_times(self, node: Any) -> bool:
-        """Return True if a condition reads the time of a point of either stream; streams of intervals have none."""
+        """Return True if a condition reads the times of both streams, which only streams of points have."""
         columns = list(node.find_all(exp.Column))
         has_left = any(_is_time(column, self.left) for column in columns)
         has_right = any(_is_time(column, self.right) for column in columns)
@@ -185,7 +185,7 @@ class TimeBounds:
                 yield from self._not_less(node.expression, node.this, is_strict=is_strict)
 
     def _not_less(self, larger: Any, smaller: Any, *, is_strict: bool = False) -> Iterator[tuple[_TimeSum, bool]]:
-        """Yield the difference of two expressions with `is_strict`, if both are sums of times and lengths."""
+        """Yield `larger - smaller` with `is_strict`; nothing if one of the two is no sum of times and lengths."""
         above = self._sum(larger)
         below = self._sum(smaller)
         if above is not None and below is not None:

@@ -61,7 +61,10 @@ class SharedCode(NamedTuple):
         return cls({**_BUILTINS}, {**_MODULES}, protocol)
 
     def restore(self) -> list[str]:
-        """Restore the code that was replaced or removed since the copies were made, and return its names."""
+        """Restore the code that was replaced or removed since the copies were made, and return the names of it.
+
+        It stands in the builtins, in `sys.modules`, and in the modules by which a worker talks with Spark.
+        """
         # A module may have replaced any builtin: until they are restored, only syntax and methods may be used here.
         replaced_names: list[str] = []
         if self.builtins != _BUILTINS:
