@@ -201,6 +201,23 @@ def test_what_a_class_uses_of_its_own_package_counts(monkeypatch: pytest.MonkeyP
     assert code_version(Average) != original_version
 
 
+class OneSlot:
+    """Has the name of its only slot in the place of several."""
+
+    __slots__ = "amount"  # noqa: PLC0205  # Python allows a single name
+
+    def __init__(self, amount: int) -> None:
+        self.amount = amount
+
+
+class SlotAndField(OneSlot):
+    """Has a field beside the slot of its base."""
+
+    def __init__(self, amount: int, field: int) -> None:
+        super().__init__(amount)
+        self.field = field
+
+
 def class_that_uses(value: object) -> type:
     """Return a class with a method that returns a constant with this value."""
 
@@ -222,8 +239,11 @@ def class_that_uses(value: object) -> type:
         (partial(int, base=2), partial(int, base=2), partial(int, base=3)),
         (list[int], list[int], list[str]),
         (Plain(), Plain(), Declared()),
+        (OneSlot(1), OneSlot(1), OneSlot(2)),
+        (SlotAndField(1, 1), SlotAndField(1, 1), SlotAndField(2, 1)),
+        (SlotAndField(1, 1), SlotAndField(1, 1), SlotAndField(1, 2)),
     ],
-    ids=["array", "mapping", "duration", "pattern", "cached", "partial", "type", "object"],
+    ids=["array", "mapping", "duration", "pattern", "cached", "partial", "type", "object", "slot", "base", "field"],
 )
 def test_a_constant_counts_with_its_value(value: object, equal_value: object, other_value: object) -> None:
     assert code_version(class_that_uses(value)) == code_version(class_that_uses(equal_value))

@@ -37,3 +37,13 @@ def test_a_wrong_word_is_shown_at_its_place() -> None:
     assert first == "line 2, column 6: TUMBEL is no window function"
     assert line.index("TUMBEL") == caret.index("^")
     assert advice == "  did you mean TUMBLE?"
+
+
+@pytest.mark.parametrize(
+    ("length", "text"),
+    [("-INTERVAL '1' HOUR", "-1 hour"), ("-INTERVAL '-1' HOUR", "1 hour"), ("-INTERVAL '-1 hour'", "1 hour")],
+)
+def test_a_sign_before_an_interval_turns_it_round(length: str, text: str) -> None:
+    steps = read(SqlText(HOURS.replace("TABLE rides", f"TABLE rides THEN shift({length})")), no_operator)
+    assert steps is not None
+    assert steps[1] == {"shift": {"by": text}}

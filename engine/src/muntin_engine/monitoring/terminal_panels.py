@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from muntin_engine.monitoring.micro_batch_metrics import BatchMetrics
-from muntin_engine.monitoring.recent_batches import Watched, latest, recent_batches
+from muntin_engine.monitoring.recent_batches import Watched, latest, latest_sources, recent_batches
 from muntin_engine.monitoring.running_queries import running_query, status_of
 from muntin_engine.monitoring.spelled_numbers import spell_bytes, spell_count, spell_seconds, spell_tick, spell_ticks
 
@@ -98,7 +98,7 @@ def _progress(batches: Sequence[BatchMetrics]) -> Iterator[Line]:
     yield Line("watermark", spell_tick(latest(batches, "watermark"), is_time=is_time))
     yield Line("  behind the newest start", spell_ticks(latest(batches, "lag"), is_time=is_time))
     yield Line("  output behind it", spell_ticks(latest(batches, "output_lag"), is_time=is_time))
-    for name, source in last.sources.items():
+    for name, source in latest_sources(batches).items():
         yield Line(f"source {name}", spell_tick(source.watermark, is_time=is_time))
 
 

@@ -190,7 +190,7 @@ class _CodeDescription:
             return "member", self.of(cls), value.name
         if dataclasses.is_dataclass(value) or self._is_described(cls.__module__):
             description_of_class = self.of(cls)
-            attributes = getattr(value, "__dict__", None) or _slots(value)
+            attributes = _slots(value) | getattr(value, "__dict__", {})
             fields: list[tuple[str, Any]] = []
             for name, field in attributes.items():
                 if not _is_cached_property(cls, name):
@@ -301,8 +301,10 @@ def _slots(value: object) -> dict[str, object]:
     """Return the attributes of an object that lie in slots, by name."""
     attributes: dict[str, object] = {}
     for cls in type(value).__mro__:
-        for name in vars(cls).get("__slots__", ()):
-            if hasattr(value, name):
+        slots = vars(cls).get("__slots__", ())
+        names = (slots,) if isinstance(slots, str) else slots  # a class may have the name of its only slot
+        for name in names:
+            if name != "__dict__" and hasattr(value, name):
                 attributes[name] = getattr(value, name)
     return attributes
 

@@ -12,7 +12,7 @@ from muntin_engine.sql_text.clauses import JOINS
 from muntin_engine.sql_text.join_columns import ALWAYS, JoinColumns, JoinedStreams
 from muntin_engine.sql_text.refusals import refuse_aggregates, refuse_other_rows, refuse_unread
 from muntin_engine.sql_text.sql_source import SqlText
-from muntin_engine.sql_text.sql_values import column_of, name_of, stream_of, text_of, value_of
+from muntin_engine.sql_text.sql_values import add_argument, column_of, name_of, stream_of, text_of
 from muntin_engine.sql_text.step_forms import Steps
 from muntin_engine.sql_text.stream_reading import ReadsQueries, SqlStream
 from muntin_engine.sql_text.time_bounds import TimeBounds
@@ -381,14 +381,15 @@ class _JoinReading:
             name: The name of the function.
 
         Raises:
-            SqlError: An argument is not of one stream, or those of the left stream do not come first.
+            SqlError: An argument is not of one stream, those of the left stream do not come first, or a parameter is
+                given twice.
         """
         call = part.expression if isinstance(part, exp.Dot) else part
         data: dict[str, Any] = {"function": name, "left": [], "right": []}
         for argument in call.expressions:
             if isinstance(argument, exp.Kwarg):
                 parameters = data.setdefault("parameters", {})
-                parameters[argument.this.name] = value_of(argument.expression, self.source)
+                add_argument(parameters, argument.this.name, argument, self.source)
                 continue
             streams = self.streams.read_by(argument)
             if len(streams) != 1:

@@ -56,6 +56,7 @@ def overseen(settings: WorkerSettings, axis: Axis) -> Iterator[None]:
         if replaced_names:
             raise _broken_contract(replaced_names, axis)
     except GeneratorExit:  # Spark needs no more rows of the task, which has not failed
+        shared_code.restore()  # for the next task of the worker; nobody would get an error about it
         _end_task(trace)
         raise
     except BaseException as error:
