@@ -43,7 +43,7 @@ def opentelemetry_metrics(provider: MeterProvider | None = None) -> Callable[[Ba
         """Add the counts of a micro-batch to the counters, and set the gauges to its values."""
         query_labels = dict(zip(LABELS, (metrics.query, metrics.query_id or ""), strict=True))
         for metric, instrument in instruments:
-            for label, value in metric.read(metrics).items():
+            for label, value in metric.read(metrics).items():  # several values if the metric has a label of its own
                 if value is None:  # not known in this micro-batch: a gauge keeps its last value
                     continue
                 attributes = {**query_labels, metric.label: label} if metric.label else query_labels

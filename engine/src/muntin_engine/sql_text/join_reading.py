@@ -240,7 +240,8 @@ class _JoinReading:
             fact = f"rows of {self.right.alias} have ends, so they say themselves how long they hold"
             raise self.source.error(version, fact, "leave FOR SYSTEM_TIME AS OF out, or DESCRIPTOR(start) alone")
         # As an argument of `events`, `edge` makes the rows samples, each of which lasts until the next one of its key.
-        self.right.bases[0]["edge"] = True
+        for arguments in self.right.arguments_of_events:
+            arguments["edge"] = True
         self.is_as_of = True
 
     def read_conditions(self, where: Any) -> None:
@@ -278,11 +279,11 @@ class _JoinReading:
             part: The condition.
             bounds: The bounds on times so far; those that the condition sets are added.
         """
-        # A call of a function that Spark does not know is the argument `on` of the join, which can be one call. The
-        # name of a plugin's function has a dot. A call without a dot that reads one stream alone may be of a function
-        # of the session of Spark: then it is a filter of that stream, as other conditions are.
         streams = self.streams.read_by(part)
         is_of_both = len(streams) == 2
+        # The argument `on` of the join takes one call of a function that Spark does not know. The name of a plugin's
+        # function has a dot. Without a dot it is taken for such a function if it reads both streams. If it reads one
+        # stream alone, it may be a function of the session of Spark: then it filters that stream like other conditions.
         function = _function_name(part)
         is_function = function is not None and "on" not in self.arguments and (is_of_both or "." in function)
         if function is not None and is_function:
@@ -342,8 +343,8 @@ class _JoinReading:
             bounds: The bounds on times so far; those that the condition sets are added.
         """
         streams = self.streams.read_by(part)
-        # With AS OF an equality is not the same in both. In ON it is a key, and a right row holds until the next one of
-        # its key; in WHERE it only tests the results.
+        # With AS OF an equality means something else in WHERE than in ON. In ON it is a key, and a right row holds
+        # until the next one of its key; in WHERE it only tests the results.
         is_like_on = self.kind == "inner" and not (self.is_as_of and len(streams) == 2)
         if is_like_on:
             self._read_on(part, bounds)
@@ -486,7 +487,7 @@ class _JoinReading:
             if not selection:
                 keys = self.left.keys or []
                 selection = {name: name for name in [*keys, "lifetime"]}
-            columns.add_constant("is_met", selection)
+            columns.add_constant("is_met", used_names=selection)
         if columns.left:
             arguments["left_columns"] = columns.left
         if columns.right:

@@ -88,8 +88,8 @@ class _MatchReading:
         operator = {"module": _MODULE, "columns": [kept_value, *conditions], "parameters": parameters}
         # Errors about keys and orders, which the arguments of `events` have, point at MATCH_RECOGNIZE if FROM reads a
         # table. A function in FROM has marked them before.
-        for base in stream.bases:
-            self._source.mark(base, self._match)
+        for arguments in stream.arguments_of_events:
+            self._source.mark(arguments, self._match)
         apply = self._source.mark({"operator": operator}, self._match)
         select = self._source.mark({"columns": selected}, self._match)
         return [*stream.steps, {"apply": apply}, {"select": select}]
@@ -104,7 +104,8 @@ class _MatchReading:
             stream.keys = keys
         further_order = [column_of(part.this) for part in order[1:]]
         if further_order:
-            stream.bases[0]["order"] = further_order if len(further_order) > 1 else further_order[0]
+            for arguments in stream.arguments_of_events:
+                arguments["order"] = further_order if len(further_order) > 1 else further_order[0]
         return stream
 
     def _order(self) -> list[Any]:
@@ -136,8 +137,8 @@ class _MatchReading:
         time = order[0].this
         if function_of(table) is None:
             table = table.this if isinstance(table, exp.Subquery) else table
-            steps, bases = self._reader.events(table, TimeColumns([time], self._match))
-            return SqlStream(steps, bases, window=None, by_rows=False, function="", node=table)
+            steps, arguments_of_events = self._reader.events(table, TimeColumns([time], self._match))
+            return SqlStream(steps, arguments_of_events, window=None, by_rows=False, function="", node=table)
         stream = self._reader.stream(table)
         if stream.window is not None:
             fact = f"{stream.function} has windows, and rows are matched without"

@@ -233,7 +233,7 @@ class TimeBounds:
             return length
         if any(isinstance(other.length.number, Decimal) for other in (*self.least, *self.most)):
             fact = "a decimal has no next one, so a bound over decimals is included"
-            raise self.source.error(bound.node, fact, self._advice("2.5"))
+            raise self.source.error(bound.node, fact, self._advice(length="2.5"))
         return length + inwards
 
     def _advice(self, length: str = "INTERVAL '1' HOUR") -> str:

@@ -54,7 +54,7 @@ def overseen(settings: WorkerSettings, axis: Axis) -> Iterator[None]:
         yield
         replaced_names = shared_code.restore()
         if replaced_names:
-            raise _broken_contract(replaced_names, axis)
+            raise _broken_contract(replaced_names, axis)  # goes through `except BaseException` below without a change
     except GeneratorExit:  # Spark needs no more rows of the task, which has not failed
         shared_code.restore()  # for the next task of the worker; nobody would get an error about it
         _end_task(trace)
