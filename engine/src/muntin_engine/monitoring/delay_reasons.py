@@ -85,7 +85,7 @@ def _why_watermark_is_held(batches: Sequence[BatchMetrics], watermark: int) -> s
 
 
 def _describe_source(batches: Sequence[BatchMetrics], name: str, watermark: int | None) -> str:
-    """Describe how far a source or an input has come; for a source also since when no rows of it came.
+    """Describe how far a source or an input has come, and for a silent source since when it has had no rows.
 
     Args:
         batches: The last micro-batches of the query, oldest first.

@@ -69,7 +69,10 @@ def _seconds_of(name: str) -> ReadMetric:
 
 
 def _ticks_of(name: str) -> ReadMetric:
-    """Return a function that reads a length in ticks; on the axis of time it is unknown, as it is in seconds there."""
+    """Return a function that reads a length in ticks.
+
+    On the axis of time the length is unknown in ticks: `_seconds_of` reads it there.
+    """
     return lambda metrics: {"": None if metrics.is_time else getattr(metrics, name)}
 
 

@@ -52,7 +52,7 @@ def recent_batches(query: Watched) -> dict[str, list[BatchMetrics]]:
 
 
 def latest(batches: Sequence[BatchMetrics], metric: str) -> Any:
-    """Return the last known value of a metric that may be unknown in some micro-batches; None if it is in all.
+    """Return the last known value of a metric that may be unknown in some micro-batches; None if it is unknown in all.
 
     Args:
         batches: The micro-batches, oldest first.

@@ -118,7 +118,7 @@ class _CodeDescription:
     """
 
     def __init__(self, home: str) -> None:
-        """Take the name of the package whose code is described; that of other installed packages is only named."""
+        """Take the name of the package whose code is described; code of other installed packages is only named."""
         self._home = home
         self._number_by_id: dict[int, int] = {}
         self._described: list[Any] = []
@@ -204,7 +204,7 @@ class _CodeDescription:
 
     def _class(self, cls: type) -> object:
         """Describe a class by its bases, its attributes and its source."""
-        # A base of another package is only named, so its version is all that says when its code changes.
+        # A base of another package is only named. Only the version of such a base says that its code has changed.
         bases = [(self.of(base), str(getattr(base, "version", ""))) for base in cls.__bases__]
         attributes: list[tuple[str, Any]] = []
         for name, value in sorted(vars(cls).items()):

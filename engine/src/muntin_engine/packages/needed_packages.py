@@ -160,15 +160,16 @@ def needed_by(references: Iterable[Reference]) -> Needed:
     homes: dict[str, str] = {}
     same = set(_OURS)  # the distributions that must have the same version on the workers
     for import_name in sorted({top_level_name(reference.module) for reference in references}):
-        home = distribution_of(import_name)
-        if home is None:
+        distribution = distribution_of(import_name)
+        if distribution is None:
             continue
-        home_name = canonicalize_name(home.name)
-        homes[import_name] = home_name
-        if home_name in needed_by_all:
+        distribution_name = canonicalize_name(distribution.name)
+        homes[import_name] = distribution_name
+        if distribution_name in needed_by_all:
             continue
-        same.add(home_name)  # what it requires need not be the same, unless a reference names that as well
-        for dist in (home, *requirements_of(home)):
+        # The versions of what it requires may differ on the workers, unless a reference names these as well.
+        same.add(distribution_name)
+        for dist in (distribution, *requirements_of(distribution)):
             name = canonicalize_name(dist.name)
             versions.setdefault(name, dist.version)
             imports.setdefault(name, imports_of(dist))

@@ -117,7 +117,7 @@ class JoinColumns:
     def over_results(self, node: Any, *, is_pair: bool = False) -> str:
         """Return an expression of both streams as one over the results of the join.
 
-        Columns that it reads are added to the results.
+        Columns of the streams that the expression reads are added to `left` and `right`.
 
         Args:
             node: The expression.
@@ -205,7 +205,8 @@ class JoinColumns:
         Args:
             selected: The selected columns, which are changed: expressions over the results by name.
         """
-        # Only columns of the right stream as they are: `over_results` has done the same within expressions.
+        # Only columns of the right stream that SELECT has as they are. Within expressions `over_results` has made them
+        # null already.
         for name, text in selected.items():
             if text == name and name in self.right:
                 selected[name] = self._if_met(name)

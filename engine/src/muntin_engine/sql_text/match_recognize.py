@@ -228,7 +228,7 @@ class _MatchReading:
         return f"({self._reader.column(node, name)})"
 
     def _measured_columns(self, pattern: _Pattern) -> list[str]:
-        """Return the columns that MEASURES reads of the two rows: a match has to keep the values of these.
+        """Return the columns that MEASURES reads of the two rows, whose values a match has to keep.
 
         Raises:
             SqlError: There are none, or one is not of a row of the pattern.

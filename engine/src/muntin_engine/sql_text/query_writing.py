@@ -226,8 +226,8 @@ def _operator_text(
         window: The windows; None without windows.
         clauses: The arguments of the windows that are clauses.
         operator: The call of the operator, as data.
-        selection: The steps on its results. They are written as a query around this one: SELECT cannot compute with the
-            columns of an operator.
+        selection: The steps on the results. They are written as a query around that of the operator, in which SELECT
+            cannot compute with the columns of the operator.
     """
     extent = "window" if window is not None else "lifetime"
     items = [with_alias(over_modules(name, calls={}), name) for name in (*stream.keys, extent)]

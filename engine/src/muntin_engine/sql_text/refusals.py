@@ -66,7 +66,7 @@ def refuse_unread(source: SqlText, *nodes: Any) -> None:
 
     Args:
         source: The text.
-        nodes: The nodes. Their parts are checked, but not the parts of these, except those of an alias of a table.
+        nodes: The nodes. Only their own parts are checked, and those of an alias of a table, but no parts of parts.
 
     Raises:
         SqlError: A node has such a part.
@@ -115,7 +115,7 @@ def refuse_groupings(source: SqlText, group: Any) -> None:
     Raises:
         SqlError: There are several groupings.
     """
-    # sqlglot has them among the keys, or apart from these, depending on how they are written.
+    # sqlglot has groupings among the keys or apart from the keys, depending on how they are written.
     sets = [part for part in group.expressions if isinstance(part, _GROUPINGS)]
     has_sets = any(group.args.get(name) for name in ("rollup", "cube", "grouping_sets", "totals", "all"))
     if sets or has_sets:

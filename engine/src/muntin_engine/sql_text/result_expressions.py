@@ -30,10 +30,10 @@ def over_modules(text: str, calls: Mapping[str, str]) -> str:
     """
     if text in calls:
         return calls[text]
-    if text in NAMES_IN_SQL:
+    if text in NAMES_IN_SQL:  # such as `window.start`, which is `window_start` in SQL
         return NAMES_IN_SQL[text]
-    # Calls of modules are not Spark's SQL, so they cannot be parsed. So each name of a result is replaced by a mark,
-    # which is a name that cannot occur; and each mark by the call, once the expression is written.
+    # Calls of modules are not Spark's SQL and cannot be parsed. So each name of a result is replaced by a mark, which
+    # is a name that cannot occur. Once the expression is written, each mark is replaced by the call.
     marks = {name: f"__{place}__" for place, name in enumerate(calls)}
     tree = parse_expression(text)
     for column in columns_in(tree):

@@ -37,9 +37,9 @@ def over_results(
         source: The text.
         node: The expression.
         alias: The name of the stream or of the inner query, which may stand before its columns.
-        columns: The columns that it may read, expressions over the results by their names in small letters; None to
-            allow all columns of the results, if these are not known here.
-        calls: The nodes of calls of modules within it, each with the name of the module's result.
+        columns: The columns that the expression may read: expressions over the results by their names in small letters.
+            None allows all columns of the results, if these are not known here.
+        calls: The nodes of calls of modules within the expression, each with the name of the module's result.
         advice: The advice for an unknown column, where `{}` is its name.
 
     Raises:
@@ -143,7 +143,7 @@ class SelectItem:
         Args:
             source: The text.
             alias: The name of the stream.
-            columns: The columns that it may read besides modules, as for `over_results`.
+            columns: The columns that this one may read besides results of modules, as for `over_results`.
 
         Raises:
             SqlError: The column reads a column that is neither a key nor the result of a module.

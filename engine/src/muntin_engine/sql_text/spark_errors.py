@@ -34,7 +34,7 @@ def from_spark(text: str, error: Any, tables: Iterable[str] = ()) -> QueryError:
     if end is not None:
         message = message[: end.start()]
 
-    # Its first sentence says what is wrong, the others what to do.
+    # The first sentence of the message says what is wrong, the others what to do.
     first_sentence, *other_sentences = _SENTENCES.split(message)
     fact = f"{first_sentence[:1].lower()}{first_sentence[1:]}".rstrip(".")
     advice = " ".join(other_sentences)

@@ -18,7 +18,7 @@ class SqlError(QueryError):
 
     Attributes:
         line: The number of the line, from 1 on.
-        column: The number of the character in it, from 1 on.
+        column: The number of the character in that line, from 1 on.
     """
 
     def __init__(self, text: str, start: int, fact: str, advice: str = "") -> None:

@@ -73,7 +73,7 @@ def write_then_step(call: str, arguments: Mapping[str, Any]) -> str:
             words.append(spell_value(arguments[name]))
     words += map(spell_name, arguments.get("names") or ())
 
-    # The others by name, and computed columns by the names that they get.
+    # Other arguments by name, and computed columns by the names that they get.
     by_name = {name: value for name, value in arguments.items() if name not in ("names", "columns", *STEPS[call])}
     by_name |= arguments.get("columns", {})
     words += [f"{spell_name(name)} => {spell_value(value)}" for name, value in by_name.items()]

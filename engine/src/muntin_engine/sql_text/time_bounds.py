@@ -50,10 +50,10 @@ class _TimeSum:
     def plus(self, other: _TimeSum) -> _TimeSum:
         """Return the sum of this and another sum."""
         return _TimeSum(
-            self.left + other.left,
-            self.right + other.right,
-            self.microseconds + other.microseconds,
-            self.number + other.number,
+            left=self.left + other.left,
+            right=self.right + other.right,
+            microseconds=self.microseconds + other.microseconds,
+            number=self.number + other.number,
         )
 
     def negated(self) -> _TimeSum:
@@ -170,7 +170,7 @@ class TimeBounds:
         return steps
 
     def _comparisons(self, node: Any) -> Iterator[tuple[_TimeSum, bool]]:
-        """Yield the differences that are zero or more by a condition, each with True if it may not be zero.
+        """Yield the differences that a condition makes zero or more, each with True if the difference may not be zero.
 
         `a BETWEEN b AND c` has two of them, `a - b` and `c - a`. A condition that is no comparison of sums has none.
         """

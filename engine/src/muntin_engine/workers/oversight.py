@@ -60,7 +60,8 @@ def overseen(settings: WorkerSettings, axis: Axis) -> Iterator[None]:
         _end_task(trace)
         raise
     except BaseException as error:
-        # The trace still says that the task runs: the process may die of this error, if a module closed its files, say.
+        # The trace still says that the task runs. For the process may die of this error: a module may have closed its
+        # files, for example.
         replaced_names = shared_code.restore()
         os.environ.pop("SPARK_SIMPLIFIED_TRACEBACK", None)  # it would leave out causes, and so the module's traceback
         # Replaced code may be the reason for an error such as a state that cannot be read, so it is reported instead.
