@@ -285,6 +285,12 @@ _JOINED: Final = "SELECT l.id FROM {0} AS l {1} {0} AS r ON l.k = r.k AND l.wind
             "-NULL is no value here",
         ),
         (
+            f"SELECT COUNT(*) AS n FROM {_TUMBLE.replace('rides', 'rides THEN shift(MAP(ARRAY(1), 2))')}",
+            "MAP",
+            "MAP(ARRAY(1), 2) is no value here",
+        ),
+        (f"SELECT k, MAX(MAP(k)) AS m FROM {_TUMBLE} {_GROUP}", "SELECT", "a function has too few arguments"),
+        (
             f"SELECT k, v, COUNT(*) AS n FROM {_TUMBLE} GROUP BY v, k",
             "GROUP BY",
             "write GROUP BY v, k, window_start, window_end",

@@ -53,6 +53,7 @@ def forbids(value: Any, declared: Field) -> bool:
             return any(map(forbids, value.values(), data_type.fields))
         return any(forbids(value[part.name], part) for part in data_type.fields if part.name in value)
     if isinstance(data_type, ListOf):
+        # A list may be long: its elements are only looked at if a null is forbidden in them.
         return forbids_null(data_type.element) and any(forbids(item, data_type.element) for item in value)
     if isinstance(data_type, MapOf):
         return any(forbids(key, data_type.key) or forbids(item, data_type.value) for key, item in value)

@@ -227,7 +227,7 @@ class _JoinReading:
         """
         column = version.expression
         time = self.left.point_time
-        if time is None:
+        if time is None:  # left events are no points
             fact = f"AS OF names {text_of(column)}, and a row of {self.left.alias} meets what holds at its own time"
             advice = f"{self.left.alias} has to be of points: EVENTS(TABLE ..., DESCRIPTOR(leaves)), without THEN"
             raise self.source.error(column, fact, advice)
@@ -410,7 +410,8 @@ class _JoinReading:
         Raises:
             SqlError: A stream has a PARTITION BY with other keys.
         """
-        # Null equals nothing in SQL, but as a key of streams it would meet null: so leave it out of one of them.
+        # Null equals nothing in SQL, but two null keys of streams are equal. So events with a null key are left out of
+        # one of the streams.
         if self.keys_not_null:
             self.right.keep(never_null(self.keys_not_null), self.join, self.source)
         left_keys = [key.left for key in self.keys]
@@ -475,9 +476,10 @@ class _JoinReading:
         selection = None if is_natural else selected
         condition = self._condition_on_results(columns)
 
-        # Conditions on both streams are tested on the results, which need the right event for that. With AS OF a left
-        # point has at most one right event, so a semi join is an inner join whose results meet the conditions, and an
-        # anti join is a left join whose results do not. Without AS OF such conditions are refused in these joins.
+        # Conditions on both streams are tested on the results. Those of a semi or an anti join have no columns of the
+        # right event. But with AS OF a left point has at most one right event. So a semi join is an inner join whose
+        # results meet the conditions, and an anti join is a left join whose results do not. Without AS OF
+        # `read_conditions` has refused such conditions.
         how = self.kind
         if self.pair_conditions:
             how = {"semi": "inner", "anti": "left"}.get(how, how)

@@ -87,7 +87,7 @@ class _MatchReading:
         selected = self._selected_columns(keys, pattern, has_fields=has_fields)
         operator = {"module": _MODULE, "columns": [kept_value, *conditions], "parameters": parameters}
         # Errors about keys and orders, which the arguments of `events` have, point at MATCH_RECOGNIZE if FROM reads a
-        # table. A function in FROM has marked them before.
+        # table. A function in FROM has marked these arguments before.
         for arguments in stream.arguments_of_events:
             self._source.mark(arguments, self._match)
         apply = self._source.mark({"operator": operator}, self._match)

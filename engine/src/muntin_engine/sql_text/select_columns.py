@@ -53,7 +53,8 @@ def over_results(
         nodes_of_calls.update(id(part) for part in call.walk())
 
     # Each other column is replaced by its expression over the results.
-    text_by_name = WINDOW_COLUMNS if columns is None else columns  # the names that do not stand for themselves
+    # Any other column of unknown results stands for itself: only those of windows have another expression.
+    text_by_name = WINDOW_COLUMNS if columns is None else columns
     for column in node.find_all(exp.Column):
         if id(column) in nodes_of_calls:
             continue
@@ -63,7 +64,7 @@ def over_results(
         name = name_node.name
         text = text_by_name.get(name.lower())
         if text is None and columns is None:
-            text = spell_name(name)  # any column of the results, as nobody says which there are
+            text = spell_name(name)
         if text is None:
             fact = f"{name} is neither a key nor an aggregate"
             raise source.error(column, fact, f"{closest(name, text_by_name)}\n{advice.format(name)}")

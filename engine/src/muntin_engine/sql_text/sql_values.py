@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from sqlglot import exp
 
 from muntin_engine.plan.text_functions import FUNCTIONS
-from muntin_engine.sql_text.sql_source import SqlText
+from muntin_engine.sql_text.sql_source import SqlError, SqlText
 
 _MONTHS: Final = "CALENDAR has months and years: CALENDAR(TABLE rides, DESCRIPTOR(leaves), '1 month')"
 _UNITS: Final = ("microsecond", "millisecond", "second", "minute", "hour", "day", "week")
@@ -97,27 +97,47 @@ def value_of(node: Any, source: SqlText) -> Any:  # noqa: PLR0911  # each is a l
             text = str(node.this)
             return int(text) if text.isdigit() else float(text)
         case exp.Neg(this=inner):
-            value = value_of(inner, source)
-            if isinstance(value, str):  # a length, such as `1 hour`
-                return value[1:] if value.startswith("-") else f"-{value}"
-            if isinstance(value, int | float) and not isinstance(value, bool):
-                return -value
+            return _negated(node, value_of(inner, source), source)
         case exp.Interval() | exp.Add():
             return _interval(node, source)
         case exp.VarMap():
             keys = value_of(node.args["keys"], source)
-            values = value_of(node.args["values"], source)
-            return dict(zip(keys, values, strict=True))
+            if any(isinstance(key, list | dict) for key in keys):
+                raise _no_value(node, source)
+            return dict(zip(keys, value_of(node.args["values"], source), strict=True))
         case exp.Array() | exp.Tuple():
             return [value_of(part, source) for part in node.expressions]
         case exp.Column() | exp.Identifier() | exp.Var() | exp.Dot() if not node.find(exp.Anonymous, exp.Func):
             return name_of(node)
     call = read_call(node, source)
     if call is None:
-        advice = "write a literal, an interval, an array or a call of literals"
-        raise source.error(node, f"{text_of(node)} is no value here", advice)
+        raise _no_value(node, source)
     by_place = _by_name(node, call.name, call.positional, source)
     return {"kind": call.name, **all_arguments(node, by_place, call.named, source)}
+
+
+def _negated(node: Any, value: Any, source: SqlText) -> Any:
+    """Return a value with the other sign.
+
+    Args:
+        node: The node of the sign and the value.
+        value: The value after the sign.
+        source: The text.
+
+    Raises:
+        SqlError: The value is neither a number nor a length.
+    """
+    if isinstance(value, str):  # a length, such as `1 hour`
+        return value[1:] if value.startswith("-") else f"-{value}"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _no_value(node, source)
+    return -value
+
+
+def _no_value(node: Any, source: SqlText) -> SqlError:
+    """Return the error about a node that is no value."""
+    advice = "write a literal, an interval, an array or a call of literals"
+    return source.error(node, f"{text_of(node)} is no value here", advice)
 
 
 class SqlCall(NamedTuple):
