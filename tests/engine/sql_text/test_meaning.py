@@ -272,6 +272,12 @@ _JOINED: Final = "SELECT l.id FROM {0} AS l {1} {0} AS r ON l.k = r.k AND l.wind
             "within => 2",
             "within is given twice",
         ),
+        (
+            "SELECT COUNT(*) AS n FROM SESSION(TABLE rides PARTITION BY k ORDER BY v, DESCRIPTOR(t), "
+            f"INTERVAL '1' HOUR, ORDER => id) {_GROUP}",
+            "ORDER => id",
+            "order is given by its place already",
+        ),
         (f"{_INNER} EMIT EARLY after_count(count => 1, COUNT => 2)", "COUNT => 2", "count is given twice"),
         (f"{_INNER} EMIT EARLY after_count(1, count => 2)", "after_count", "count is given by its place already"),
         (

@@ -10,7 +10,7 @@ import struct
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +118,7 @@ def test_what_a_module_takes_is_restored_also_if_spark_needs_no_more_rows_of_its
 ) -> None:
     original_function = struct.pack
 
-    def rows_of_task() -> Iterator[int]:
+    def rows_of_task() -> Generator[int]:
         with overseen(WorkerSettings(), Axis.TICKS):
             monkeypatch.setattr(struct, "pack", None)
             yield 1

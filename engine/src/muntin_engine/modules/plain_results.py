@@ -169,11 +169,10 @@ def listing(
         module_rows = method(*arguments)
         if module_rows is None:
             return []
-        # Each row is made plain before the next one is asked for: a generator may change a row that it has yielded.
-        rows = list(module_rows if plain is None else map(plain, module_rows))
-        if is_copied:
-            rows = [deepcopy(row) for row in rows]
-        return rows
+        # Each row is made plain and copied before the next one is asked for: a generator may change a row that it has
+        # yielded.
+        plain_rows = module_rows if plain is None else map(plain, module_rows)
+        return list(map(deepcopy, plain_rows)) if is_copied else list(plain_rows)
 
     return call
 

@@ -266,9 +266,9 @@ class _JoinReading:
         self.right.steps += bounds.steps()  # bounds make the points of the right stream last longer
         self._set_keys()
         self._set_windows()
-        # The results of an inner join can be filtered by such conditions. Other joins return a left event that no right
-        # one meets, so they have to know first. Only with AS OF, where a left point has at most one right event, can
-        # the results be tested: see `steps`.
+        # The results of an inner join are filtered by such conditions. Other joins return left events without a right
+        # one, so they have to know the conditions before they find pairs. But with AS OF a left point has at most one
+        # right event, and the results can be tested: see `steps`.
         if self.pair_conditions and self.kind != "inner" and not self.is_as_of:
             self._refuse_pair_condition(self.pair_conditions[0])
 

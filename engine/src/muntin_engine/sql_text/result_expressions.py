@@ -61,15 +61,23 @@ def over_streams(text: str, columns: Mapping[str, str]) -> str:
     for column in columns_in(tree):
         path = _path(column)
         if path in columns:
-            column.replace(parse_expression(columns[path]))
+            expression = parse_expression(columns[path])
+            if isinstance(expression, exp.Binary | exp.Unary | exp.Predicate):
+                expression = exp.paren(expression)  # `n * 2` with `l.km + 1` for `n` is `(l.km + 1) * 2`
+            column.replace(expression)
     return str(tree.sql(dialect="spark"))
 
 
 def qualified(text: str, alias: str) -> str:
     """Return an expression over one stream with the alias of the stream before each column."""
-    tree = parse_expression(text)
-    for column in columns_in(tree):
-        column.set("table", exp.to_identifier(alias))
+
+    def with_stream(node: Any) -> Any:
+        """Return a column after the alias, with all parts of its path, such as `l.position.lat`; other nodes stay."""
+        if not isinstance(node, exp.Column):
+            return node
+        return exp.Dot.build([exp.to_identifier(alias), *(part.copy() for part in node.parts)])
+
+    tree = parse_expression(text).transform(with_stream)
     return str(tree.sql(dialect="spark"))
 
 

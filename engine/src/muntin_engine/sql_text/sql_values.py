@@ -10,12 +10,12 @@ import inspect
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn
 
 from sqlglot import exp
 
 from muntin_engine.plan.text_functions import FUNCTIONS
-from muntin_engine.sql_text.sql_source import SqlError, SqlText
+from muntin_engine.sql_text.sql_source import SqlText
 
 _MONTHS: Final = "CALENDAR has months and years: CALENDAR(TABLE rides, DESCRIPTOR(leaves), '1 month')"
 _UNITS: Final = ("microsecond", "millisecond", "second", "minute", "hour", "day", "week")
@@ -103,7 +103,7 @@ def value_of(node: Any, source: SqlText) -> Any:  # noqa: PLR0911  # each is a l
         case exp.VarMap():
             keys = value_of(node.args["keys"], source)
             if any(isinstance(key, list | dict) for key in keys):
-                raise _no_value(node, source)
+                _refuse_value(node, source)
             return dict(zip(keys, value_of(node.args["values"], source), strict=True))
         case exp.Array() | exp.Tuple():
             return [value_of(part, source) for part in node.expressions]
@@ -111,7 +111,7 @@ def value_of(node: Any, source: SqlText) -> Any:  # noqa: PLR0911  # each is a l
             return name_of(node)
     call = read_call(node, source)
     if call is None:
-        raise _no_value(node, source)
+        _refuse_value(node, source)
     by_place = _by_name(node, call.name, call.positional, source)
     return {"kind": call.name, **all_arguments(node, by_place, call.named, source)}
 
@@ -130,14 +130,18 @@ def _negated(node: Any, value: Any, source: SqlText) -> Any:
     if isinstance(value, str):  # a length, such as `1 hour`
         return value[1:] if value.startswith("-") else f"-{value}"
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _no_value(node, source)
+        _refuse_value(node, source)
     return -value
 
 
-def _no_value(node: Any, source: SqlText) -> SqlError:
-    """Return the error about a node that is no value."""
+def _refuse_value(node: Any, source: SqlText) -> NoReturn:
+    """Raise the error about a node that is no value.
+
+    Raises:
+        SqlError: Always.
+    """
     advice = "write a literal, an interval, an array or a call of literals"
-    return source.error(node, f"{text_of(node)} is no value here", advice)
+    raise source.error(node, f"{text_of(node)} is no value here", advice)
 
 
 class SqlCall(NamedTuple):

@@ -356,7 +356,8 @@ class _StreamReading:
         # Arguments by name are of the windows or of events.
         for parameter, argument in self._by_name.items():
             written_name = argument.this.name.lower()
-            if parameter in window:
+            is_beside_table = parameter in EVENT_ARGUMENTS and parameter in event_arguments  # as ORDER BY
+            if parameter in window or is_beside_table:
                 fact = f"{written_name} is given by its place already"
                 raise self._source.error(argument, fact, "leave one of them out")
             if parameter in EVENT_ARGUMENTS and parameter not in self._parameters:
