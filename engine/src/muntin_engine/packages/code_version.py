@@ -84,12 +84,12 @@ def identity_of_function(function: Any) -> tuple[str, str]:
     inner = function
     while isinstance(inner, partial):
         inner = inner.func
-    home = str(getattr(inner, "__module__", None) or "")
-    package = "function" if is_local(home) else home.partition(".")[0]
+    module_name = str(getattr(inner, "__module__", None) or "")
+    package = "function" if is_local(module_name) else module_name.partition(".")[0]
     qualified_name = str(getattr(inner, "__qualname__", type(inner).__qualname__))
     function_name = qualified_name.rpartition(".")[2]
     name = f"{_name_part(package)}.{_name_part(function_name)}"
-    # Without a home only code of no installed package is described.
+    # With no name of a package, only code of no installed package is described.
     return name, _hash(_CodeDescription("").of(function))
 
 
@@ -117,9 +117,9 @@ class _CodeDescription:
     which values are described counts, too: a value that is met again is described by the number of its first place.
     """
 
-    def __init__(self, home: str) -> None:
+    def __init__(self, package: str) -> None:
         """Take the name of the package whose code is described; code of other installed packages is only named."""
-        self._home = home
+        self._package = package
         self._number_by_id: dict[int, int] = {}
         self._described: list[Any] = []
 
@@ -176,7 +176,7 @@ class _CodeDescription:
             return type(value).__name__, *map(self.of, value)
         if isinstance(value, set | frozenset):
             # A set has no order. So each member is described apart from all other values, and the texts are sorted.
-            members = [repr(_CodeDescription(self._home).of(member)) for member in value]
+            members = [repr(_CodeDescription(self._package).of(member)) for member in value]
             return type(value).__name__, *sorted(members)
         if isinstance(value, Mapping):
             items = [(self.of(key), self.of(member)) for key, member in value.items()]
@@ -242,7 +242,7 @@ class _CodeDescription:
         """Say whether the code of a module is part of the description; code of other packages is only named."""
         if module is None:
             return False
-        return module.partition(".")[0] == self._home or is_local(module)
+        return module.partition(".")[0] == self._package or is_local(module)
 
 
 def _is_code_of_class(cls: type, name: str) -> bool:

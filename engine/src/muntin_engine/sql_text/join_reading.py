@@ -427,7 +427,9 @@ class _JoinReading:
                 stream.keys = keys
 
     def _set_windows(self) -> None:
-        """Let events meet if they share a window, where both streams have the same windows and ON compares their ends.
+        """Add the argument `same_window`, by which events meet in the windows that they share.
+
+        It is added if both streams have the same windows and ON compares their ends. Without windows nothing is added.
 
         Raises:
             SqlError: The streams have different windows, windows that overlap, or ON does not compare both ends.

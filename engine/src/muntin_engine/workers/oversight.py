@@ -142,10 +142,10 @@ def _broken_contract(replaced_names: Sequence[str], axis: Axis) -> ModuleContrac
 def _describe_last_call(axis: Axis) -> str:
     """Describe the last call of a module: its label, and lines with the key and the window if they are known.
 
-    It is empty if no module has run in this process.
+    If no module has run in this task, the text names the last module of earlier tasks, and is empty if there is none.
     """
     label = CURRENT_CALL.label
-    if not label:  # none has run in this task
+    if not label:
         previous = CURRENT_CALL.previous_label
         return f"{previous}, in an earlier task of this worker" if previous else ""
     key_and_window = CURRENT_CALL.located()
