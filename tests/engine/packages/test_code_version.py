@@ -9,6 +9,8 @@ import re
 import runpy
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -248,6 +250,28 @@ def class_that_uses(value: object) -> type:
 def test_a_constant_counts_with_its_value(value: object, equal_value: object, other_value: object) -> None:
     assert code_version(class_that_uses(value)) == code_version(class_that_uses(equal_value))
     assert code_version(class_that_uses(value)) != code_version(class_that_uses(other_value))
+
+
+def dataclass_that_takes(function: Callable[[Any], int]) -> type:
+    """Return a dataclass whose method was written outside of it."""
+
+    @dataclass
+    class Taking:
+        field: int = 0
+        method = function
+
+    return Taking
+
+
+def test_a_function_that_a_dataclass_takes_from_elsewhere_counts() -> None:
+    def one(self: Any) -> int:
+        return 1
+
+    def two(self: Any) -> int:
+        return 2
+
+    assert code_version(dataclass_that_takes(one)) == code_version(dataclass_that_takes(one))
+    assert code_version(dataclass_that_takes(one)) != code_version(dataclass_that_takes(two))
 
 
 def class_with_lambda(step: int) -> type:

@@ -248,16 +248,16 @@ class _CodeDescription:
 def _is_code_of_class(cls: type, name: str) -> bool:
     """Say whether an attribute of a class was written by its author, and not added by Python."""
     value = vars(cls)[name]
-    if name in _NOT_CODE or _is_made_by_dataclass(cls, value):
+    is_special = name.startswith("__") and name.endswith("__")
+    if name in _NOT_CODE or (is_special and _is_made_by_dataclass(cls, value)):
         return False
     if name in _DESCRIBING:
         return bool(value)  # Python adds empty annotations to a class when it is asked for them
-    is_special = name.startswith("__") and name.endswith("__")
     return not is_special or isinstance(value, FunctionType | staticmethod | classmethod | property)
 
 
 def _is_made_by_dataclass(cls: type, value: Any) -> bool:
-    """Say whether a value is a method that `dataclass` added, such as `__init__`, which follows from the fields."""
+    """Say whether a special method was added by `dataclass`, such as `__init__`, so that it follows from the fields."""
     if not dataclasses.is_dataclass(cls) or not isinstance(value, FunctionType):
         return False
     is_written_in_class = value.__code__.co_qualname.startswith(cls.__qualname__)
