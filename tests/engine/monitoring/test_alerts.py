@@ -11,6 +11,7 @@ import pytest
 
 from muntin.errors import QueryError
 from muntin_engine import BatchMetrics, MetricsListener, alert
+from muntin_engine.monitoring.alerts import AlertChanges
 from tests.engine.monitoring.queries import progress
 
 MINUTE = 60_000_000
@@ -62,3 +63,27 @@ def test_a_listener_logs_when_a_limit_begins_and_ceases_to_be_exceeded(caplog: p
         ("WARNING", "rides: lag is 20 min, above 15 min, in micro-batch 1"),
         ("INFO", "rides: lag is below its limit again, in micro-batch 3"),
     ]
+
+
+def test_a_limit_whose_value_is_unknown_in_a_batch_stays_exceeded() -> None:
+    changes = AlertChanges([alert(lag="15 minutes")])
+    batches = [
+        BatchMetrics(query="rides", batch=0, newest=30 * MINUTE, watermark=0),
+        BatchMetrics(query="rides", batch=1),  # without rows there is no watermark
+        BatchMetrics(query="rides", batch=2, newest=30 * MINUTE, watermark=0),
+        BatchMetrics(query="rides", batch=3, newest=30 * MINUTE, watermark=29 * MINUTE),
+    ]
+    messages = [change.message for metrics in batches for change in changes.changes_of(metrics)]
+    assert messages == [
+        "rides: lag is 30 min, above 15 min, in micro-batch 0",
+        "rides: lag is below its limit again, in micro-batch 3",
+    ]
+
+
+def test_the_changes_of_a_batch_come_in_the_order_of_the_limits() -> None:
+    changes = AlertChanges([alert(late=1, rejected=1, shed=1), alert(filtered=1, evicted=1)])
+    names = ["late", "rejected", "shed", "filtered", "evicted"]
+    above = BatchMetrics(query="rides", batch=0, late=2, rejected=2, shed=2, filtered=2, evicted=2)
+    below = BatchMetrics(query="rides", batch=1)
+    for metrics in (above, below):
+        assert [change.message.split()[1] for change in changes.changes_of(metrics)] == names

@@ -65,6 +65,14 @@ def test_a_query_that_ran_on_spark_has_a_line_for_each_number_that_it_reports() 
     assert "rides has ended" in text
 
 
+def test_the_watermark_of_a_source_stays_when_a_micro_batch_has_no_rows() -> None:
+    minute = 60_000_000
+    metrics = {"watermark": minute, "watermark_bikes": 2 * minute, "watermark_trams": minute}
+    text = text_of(FakeQuery.ended([progress(0, muntin=metrics), progress(1, muntin={})]))
+    assert line(text, "source bikes") == "source bikes 1970-01-01 00:02:00"
+    assert line(text, "source trams") == "source trams 1970-01-01 00:01:00"
+
+
 def test_several_queries_in_one_are_shown_each() -> None:
     text = text_of(FakeQuery.ended([progress(0, left={"late": 1}, right={"late": 2})]))
     assert re.findall(r"(\w+): micro-batch 0", text) == ["left", "right"]

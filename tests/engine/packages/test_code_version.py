@@ -9,6 +9,8 @@ import re
 import runpy
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -201,6 +203,23 @@ def test_what_a_class_uses_of_its_own_package_counts(monkeypatch: pytest.MonkeyP
     assert code_version(Average) != original_version
 
 
+class OneSlot:
+    """Has the name of its only slot in the place of several."""
+
+    __slots__ = "amount"  # noqa: PLC0205  # Python allows a single name
+
+    def __init__(self, amount: int) -> None:
+        self.amount = amount
+
+
+class SlotAndField(OneSlot):
+    """Has a field beside the slot of its base."""
+
+    def __init__(self, amount: int, field: int) -> None:
+        super().__init__(amount)
+        self.field = field
+
+
 def class_that_uses(value: object) -> type:
     """Return a class with a method that returns a constant with this value."""
 
@@ -222,12 +241,37 @@ def class_that_uses(value: object) -> type:
         (partial(int, base=2), partial(int, base=2), partial(int, base=3)),
         (list[int], list[int], list[str]),
         (Plain(), Plain(), Declared()),
+        (OneSlot(1), OneSlot(1), OneSlot(2)),
+        (SlotAndField(1, 1), SlotAndField(1, 1), SlotAndField(2, 1)),
+        (SlotAndField(1, 1), SlotAndField(1, 1), SlotAndField(1, 2)),
     ],
-    ids=["array", "mapping", "duration", "pattern", "cached", "partial", "type", "object"],
+    ids=["array", "mapping", "duration", "pattern", "cached", "partial", "type", "object", "slot", "base", "field"],
 )
 def test_a_constant_counts_with_its_value(value: object, equal_value: object, other_value: object) -> None:
     assert code_version(class_that_uses(value)) == code_version(class_that_uses(equal_value))
     assert code_version(class_that_uses(value)) != code_version(class_that_uses(other_value))
+
+
+def dataclass_that_takes(function: Callable[[Any], int]) -> type:
+    """Return a dataclass whose method was written outside of it."""
+
+    @dataclass
+    class Taking:
+        field: int = 0
+        method = function
+
+    return Taking
+
+
+def test_a_function_that_a_dataclass_takes_from_elsewhere_counts() -> None:
+    def one(self: Any) -> int:
+        return 1
+
+    def two(self: Any) -> int:
+        return 2
+
+    assert code_version(dataclass_that_takes(one)) == code_version(dataclass_that_takes(one))
+    assert code_version(dataclass_that_takes(one)) != code_version(dataclass_that_takes(two))
 
 
 def class_with_lambda(step: int) -> type:

@@ -11,7 +11,7 @@ import pytest
 
 from muntin_engine import NotShippableError
 from muntin_engine.packages import archives
-from muntin_engine.packages.archives import Archive, find_fetched_archives, has_files_of_its_name, is_archive_name
+from muntin_engine.packages.archives import Archive, find_fetched_archives, is_archive_name, matches_hash_in_name
 from muntin_engine.packages.distributions import find_distribution, imports_of, is_editable, requirements_of
 from muntin_engine.packages.local_code import is_local
 from muntin_engine.packages.packing import pack
@@ -353,4 +353,4 @@ def test_a_fetched_archive_of_the_same_name_and_other_contents_is_passed_over(
 def test_an_archive_that_was_left_half_written_is_written_anew(tmp_path: Path) -> None:
     archive = Archive("odd", "1.0", {"odd.py": b"X = 1"})
     (tmp_path / archive.file_name).write_bytes(b"PK half")
-    assert has_files_of_its_name(archive.write(tmp_path))
+    assert matches_hash_in_name(archive.write(tmp_path))

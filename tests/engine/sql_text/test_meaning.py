@@ -263,6 +263,45 @@ _JOINED: Final = "SELECT l.id FROM {0} AS l {1} {0} AS r ON l.k = r.k AND l.wind
             "size is given twice",
         ),
         (
+            f"SELECT stats.quantile(v, q => 0.5, q => 0.9) AS q FROM {_TUMBLE} {_GROUP}",
+            "q => 0.9",
+            "q is given twice",
+        ),
+        (
+            f"SELECT l.id FROM {_POINTS} AS l JOIN {_POINTS} AS r ON my.near(l.v, r.v, within => 1, within => 2)",
+            "within => 2",
+            "within is given twice",
+        ),
+        (
+            "SELECT COUNT(*) AS n FROM SESSION(TABLE rides PARTITION BY k ORDER BY v, DESCRIPTOR(t), "
+            f"INTERVAL '1' HOUR, ORDER => id) {_GROUP}",
+            "ORDER => id",
+            "order is given by its place already",
+        ),
+        (f"{_INNER} EMIT EARLY after_count(count => 1, COUNT => 2)", "COUNT => 2", "count is given twice"),
+        (f"{_INNER} EMIT EARLY after_count(1, count => 2)", "after_count", "count is given by its place already"),
+        (
+            f"SELECT COUNT(*) AS n FROM {_TUMBLE.replace('rides', 'rides THEN shift(1, by => 2)')}",
+            "shift(",
+            "by is given by its place already",
+        ),
+        (
+            f"SELECT COUNT(*) AS n FROM {_TUMBLE.replace('rides', 'rides THEN shift(-NULL)')}",
+            "-NULL",
+            "-NULL is no value here",
+        ),
+        (
+            f"SELECT COUNT(*) AS n FROM {_TUMBLE.replace('rides', 'rides THEN shift(MAP(ARRAY(1), 2))')}",
+            "MAP",
+            "MAP(ARRAY(1), 2) is no value here",
+        ),
+        (f"SELECT k, MAX(MAP(k)) AS m FROM {_TUMBLE} {_GROUP}", "SELECT", "a function has too few arguments"),
+        (
+            f"SELECT k, v, COUNT(*) AS n FROM {_TUMBLE} GROUP BY v, k",
+            "GROUP BY",
+            "write GROUP BY v, k, window_start, window_end",
+        ),
+        (
             f"SELECT COUNT(*) AS n FROM {_TUMBLE.replace(_TEN, _NINETY)}",
             "INTERVAL '1:30'",
             "is no length of time",

@@ -37,3 +37,42 @@ def test_a_wrong_word_is_shown_at_its_place() -> None:
     assert first == "line 2, column 6: TUMBEL is no window function"
     assert line.index("TUMBEL") == caret.index("^")
     assert advice == "  did you mean TUMBLE?"
+
+
+@pytest.mark.parametrize(
+    ("length", "text"),
+    [("-INTERVAL '1' HOUR", "-1 hour"), ("-INTERVAL '-1' HOUR", "1 hour"), ("-INTERVAL '-1 hour'", "1 hour")],
+)
+def test_a_sign_before_an_interval_turns_it_round(length: str, text: str) -> None:
+    steps = read(SqlText(HOURS.replace("TABLE rides", f"TABLE rides THEN shift({length})")), no_operator)
+    assert steps is not None
+    assert steps[1] == {"shift": {"by": text}}
+
+
+UNION = """EVENTS(TABLE (
+    SELECT * FROM EVENTS(TABLE bikes, DESCRIPTOR(at)) AS bikes
+    UNION ALL SELECT * FROM EVENTS(TABLE trams, DESCRIPTOR(at)) AS trams
+))"""
+
+
+def test_as_of_makes_samples_of_each_stream_of_a_union() -> None:
+    text = f"""SELECT r.km, s.docks
+        FROM EVENTS(TABLE rides, DESCRIPTOR(leaves)) AS r
+        JOIN {UNION} FOR SYSTEM_TIME AS OF r.leaves AS s ON r.station = s.station"""
+    steps = read(SqlText(text), no_operator)
+    assert steps is not None
+    union, *_ = steps[1]["join"]["right"]
+    for name in ("bikes", "trams"):
+        arguments = {"df": name, "at": "at", "edge": True, "key": ["station"]}
+        assert union["union"]["streams"][name] == [{"events": arguments}]
+
+
+def test_a_pattern_orders_each_stream_of_a_union() -> None:
+    text = f"""SELECT * FROM {UNION} MATCH_RECOGNIZE (
+        PARTITION BY station ORDER BY at, id MEASURES A.id AS first
+        AFTER MATCH SKIP TO NEXT ROW PATTERN (A B) WITHIN INTERVAL '1' HOUR)"""
+    steps = read(SqlText(text), no_operator)
+    assert steps is not None
+    for name in ("bikes", "trams"):
+        arguments = {"df": name, "at": "at", "key": ["station"], "order": "id"}
+        assert steps[0]["union"]["streams"][name] == [{"events": arguments}]

@@ -10,7 +10,7 @@ import struct
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +111,23 @@ def test_a_module_that_takes_away_what_all_code_uses_is_named_and_what_it_took_i
     assert place == ["  key: ('b',)", "  window: [20, 30)"]
     assert "leave the code of others as it is" in remedy
     run(lambda: None)  # the next task of the worker runs
+
+
+def test_what_a_module_takes_is_restored_also_if_spark_needs_no_more_rows_of_its_task(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    original_function = struct.pack
+
+    def rows_of_task() -> Generator[int]:
+        with overseen(WorkerSettings(), Axis.TICKS):
+            monkeypatch.setattr(struct, "pack", None)
+            yield 1
+            yield 2
+
+    task_rows = rows_of_task()
+    assert next(task_rows) == 1
+    task_rows.close()
+    assert struct.pack is original_function
 
 
 def test_of_more_than_three_names_that_a_module_takes_away_the_error_lists_three() -> None:

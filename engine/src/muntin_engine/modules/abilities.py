@@ -17,7 +17,7 @@ def waits_for_ends(
 
     Args:
         modules: The modules of the query.
-        clip: The policy that clips lifetimes to the window; one that is clipped on the right shows no later end.
+        clip: The policy that clips lifetimes to the window; a lifetime that is clipped on the right shows no later end.
         timestamps: The policy for the lifetimes of results.
         event_ends_move: True if revisions move ends of events.
     """

@@ -39,11 +39,12 @@ class Binding:
     plain: Plain | None = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Derive the object to call and the function that makes results plain, once for all calls."""
+        """Set `called`, the object to call, and `plain`, the function that makes results plain, once for all calls."""
         # An aggregate that skips rows gets a wrapper, which counts in the state how many rows were accepted. A module
         # that is called for each row or event needs no wrapper, as it is only called for those that it accepts.
         is_called_per_row = isinstance(self.module, RowOperator | StreamOperator)
-        skips_rows = isinstance(self.select, Present | Accepted | BySource) and not is_called_per_row
+        may_skip = isinstance(self.select, Present | Accepted | BySource)  # the selectors that may return `SKIPPED`
+        skips_rows = may_skip and not is_called_per_row
         # The class is frozen, so only `object` can set its fields.
         object.__setattr__(self, "called", CountingModule(self.module) if skips_rows else self.module)
 

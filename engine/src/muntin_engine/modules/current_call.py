@@ -66,12 +66,12 @@ class CurrentCall:
         return None
 
     def begin_task(self, trace: Trace | None) -> None:
-        """Forget the calls of the task before.
+        """Forget the calls of the last task, except for the label of its last module.
 
         Args:
             trace: The trace in which the calls of the next task are recorded; None to record none.
         """
-        self.previous_label = self.label or self.previous_label
+        self.previous_label = self.label or self.previous_label  # a task that called no module has no label
         self.label = ""
         self.key = None
         self.window = None

@@ -59,14 +59,17 @@ class Meter:
         self.skips = 0 if self._is_on else _ALL_CALLS
 
     def sampled(self, method: Callable[Arguments, T]) -> Callable[Arguments, T]:
-        """Return a method for one call: as it is, or with a measurement of its time if this call is in the sample."""
+        """Count a call, and return the method for it: as it is, or one that is timed if the call is in the sample."""
         if self.skips:
             self.skips -= 1
             return method
         return self.timed(method)
 
     def timed(self, method: Callable[Arguments, T]) -> Callable[Arguments, T]:
-        """Return a method that times its call. The time counts also for the calls after it that are not timed."""
+        """Return a method that times its call, and set the number of calls after it that are not timed.
+
+        The time counts for those calls too.
+        """
         self._calls_timed_first -= 1
         self.skips = 0 if self._calls_timed_first > 0 else STRIDE - 1
         weight = 1 + self.skips  # the number of calls for which the time of this one stands

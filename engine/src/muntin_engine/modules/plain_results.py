@@ -24,9 +24,10 @@ _LISTS = (list, tuple, set, frozenset, deque)
 
 
 def plain_of(field: Field) -> Plain | None:
-    """Return the function that makes results of a declared type plain; None if the type has neither lists nor maps.
+    """Return the function that makes results of a declared type plain: their lists a `list`, their maps a `dict`.
 
-    The function returns a value of another type as it is: a later check refuses it.
+    It is None if the type has neither lists nor maps. A value that is not of the declared type is returned as it is: a
+    later check refuses it.
 
     Example:
         >>> from muntin.schemas import describe
@@ -47,7 +48,7 @@ def plain_of(field: Field) -> Plain | None:
                 parts[part.name] = plain
                 places[place] = plain
         return _PlainRecord(parts, places) if parts else None
-    return None
+    return None  # a scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +169,10 @@ def listing(
         module_rows = method(*arguments)
         if module_rows is None:
             return []
-        # Each row is made plain before the next one is asked for: a generator may change a row that it has yielded.
-        rows = list(module_rows if plain is None else map(plain, module_rows))
-        if is_copied:
-            rows = [deepcopy(row) for row in rows]
-        return rows
+        # Each row is made plain and copied before the next one is asked for: a generator may change a row that it has
+        # yielded.
+        plain_rows = module_rows if plain is None else map(plain, module_rows)
+        return list(map(deepcopy, plain_rows)) if is_copied else list(plain_rows)
 
     return call
 

@@ -53,6 +53,7 @@ def forbids(value: Any, declared: Field) -> bool:
             return any(map(forbids, value.values(), data_type.fields))
         return any(forbids(value[part.name], part) for part in data_type.fields if part.name in value)
     if isinstance(data_type, ListOf):
+        # A list may be long: its elements are only looked at if a null is forbidden in them.
         return forbids_null(data_type.element) and any(forbids(item, data_type.element) for item in value)
     if isinstance(data_type, MapOf):
         return any(forbids(key, data_type.key) or forbids(item, data_type.value) for key, item in value)
@@ -203,7 +204,7 @@ class CountingModule:
     """
 
     def __init__(self, module: Module) -> None:
-        """Take the module."""
+        """Wrap a module."""
         self._module: Any = module
         self._is_operator = module.is_operator
         self._is_incremental = module.is_incremental
@@ -261,4 +262,4 @@ class CountingModule:
             return self._module.compute_result(inner, *window)
         if not self._is_operator:
             return self._empty
-        return () if self._empty is None else (self._empty,)
+        return () if self._empty is None else (self._empty,)  # the rows of an operator: none or one

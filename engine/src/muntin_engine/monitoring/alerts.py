@@ -101,25 +101,35 @@ class AlertChanges:
     def __init__(self, alerts: Iterable[Alert]) -> None:
         """Take the alerts, none of whose limits is exceeded at first."""
         self._alerts = tuple(alerts)
-        self._exceeded_by_query: dict[tuple[str | None, str], set[str]] = {}
+        self._exceeded_by_query: dict[tuple[str | None, str], list[str]] = {}
 
     def changes_of(self, metrics: BatchMetrics) -> Iterator[AlertChange]:
-        """Yield the limits that a micro-batch of a query begins to exceed, and those that it no longer exceeds."""
+        """Yield the limits that a micro-batch of a query begins to exceed, and those that it no longer exceeds.
+
+        A limit stays exceeded as long as its value is unknown, as in a micro-batch without rows.
+        """
         exceeded: dict[str, str] = {}
         for condition in self._alerts:
             exceeded |= condition.exceeded(metrics)
+        names_exceeded = list(exceeded)
 
         # Compare with the previous micro-batch of the same run, so that each change is yielded only once.
         query = (metrics.run_id, metrics.query)
-        previous = self._exceeded_by_query.get(query, set())
+        previous_names = self._exceeded_by_query.get(query, [])
         where = f"in micro-batch {metrics.batch}"
-        for name in exceeded.keys() - previous:
-            message = f"{metrics.spelled_query}: {exceeded[name]}, {where}"
-            yield AlertChange(is_exceeded=True, message=message)
-        for name in previous - exceeded.keys():
+        for name, sentence in exceeded.items():
+            if name not in previous_names:
+                message = f"{metrics.spelled_query}: {sentence}, {where}"
+                yield AlertChange(is_exceeded=True, message=message)
+        for name in previous_names:
+            if name in exceeded:
+                continue
+            if _value_of(name, metrics) is None:
+                names_exceeded.append(name)
+                continue
             message = f"{metrics.spelled_query}: {name} is below its limit again, {where}"
             yield AlertChange(is_exceeded=False, message=message)
-        self._exceeded_by_query[query] = set(exceeded)
+        self._exceeded_by_query[query] = names_exceeded
 
 
 def _value_of(name: str, metrics: BatchMetrics) -> float | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from muntin_engine.monitoring.micro_batch_metrics import BatchMetrics, SourceMetrics
-from muntin_engine.monitoring.recent_batches import latest
+from muntin_engine.monitoring.micro_batch_metrics import BatchMetrics
+from muntin_engine.monitoring.recent_batches import latest, latest_sources
 from muntin_engine.monitoring.spelled_numbers import spell_count, spell_seconds, spell_tick, spell_ticks
 from muntin_engine.plan.metrics import STAGES
 
@@ -41,7 +41,7 @@ def _why_watermark_waits(batches: Sequence[BatchMetrics]) -> Iterator[str]:
     elif newest is None:
         yield "no events have come"
     elif watermark is None:
-        silent_sources = [name for name, source in _sources(batches).items() if source.watermark is None]
+        silent_sources = [name for name, source in latest_sources(batches).items() if source.watermark is None]
         # The beginning of a sentence that names the sources, if there are any.
         subject = "nothing has said"
         if silent_sources:
@@ -70,17 +70,9 @@ def _why_output_waits(batches: Sequence[BatchMetrics]) -> Iterator[str]:
         yield f"the output is {lag} behind the watermark: windows from {start} on are open"
 
 
-def _sources(batches: Sequence[BatchMetrics]) -> dict[str, SourceMetrics]:
-    """Return the metrics of each source by name, in the last micro-batch in which buckets ran and so reported them."""
-    for batch in reversed(batches):
-        if batch.watermark is not None:  # no bucket runs in a micro-batch without rows, so that all levels are unknown
-            return dict(batch.sources)
-    return {}
-
-
 def _why_watermark_is_held(batches: Sequence[BatchMetrics], watermark: int) -> str:
     """Describe the sources that hold the watermark back, or say that no single source does."""
-    sources = _sources(batches)
+    sources = latest_sources(batches)
     slow_sources: list[str] = []
     for name, source in sources.items():
         if source.watermark is None or source.watermark <= watermark:
@@ -93,7 +85,7 @@ def _why_watermark_is_held(batches: Sequence[BatchMetrics], watermark: int) -> s
 
 
 def _describe_source(batches: Sequence[BatchMetrics], name: str, watermark: int | None) -> str:
-    """Describe how far a source or an input has come; for a source also since when no rows of it came.
+    """Describe how far a source or an input has come, and for a silent source since when it has had no rows.
 
     Args:
         batches: The last micro-batches of the query, oldest first.

@@ -69,7 +69,10 @@ def _seconds_of(name: str) -> ReadMetric:
 
 
 def _ticks_of(name: str) -> ReadMetric:
-    """Return a function that reads a length in ticks; on the axis of time it is unknown, as it is in seconds there."""
+    """Return a function that reads a length in ticks.
+
+    On the axis of time the length is unknown in ticks: `_seconds_of` reads it there.
+    """
     return lambda metrics: {"": None if metrics.is_time else getattr(metrics, name)}
 
 
@@ -114,8 +117,8 @@ def _counter(
     Args:
         name: The name, without `muntin_`.
         text: The meaning, in words for an operator.
-        read: The function that reads it; None to read the attribute of its name, without `_rows`.
-        label: The name of its own label; empty for none.
+        read: The function that reads the value; None to read the attribute of the counter's name, without `_rows`.
+        label: The name of the label that only this counter has; empty for none.
         unit: The unit.
     """
     read = read or _attribute(name.removesuffix("_rows"))
@@ -128,8 +131,8 @@ def _gauge(name: str, text: str, read: ReadMetric | None = None, label: str = ""
     Args:
         name: The name, without `muntin_`.
         text: The meaning, in words for an operator.
-        read: The function that reads it; None to read the attribute of its name.
-        label: The name of its own label; empty for none.
+        read: The function that reads the value; None to read the attribute of the gauge's name.
+        label: The name of the label that only this gauge has; empty for none.
         unit: The unit.
     """
     read = read or _attribute(name)

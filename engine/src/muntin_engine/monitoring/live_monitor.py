@@ -81,18 +81,18 @@ def noticing_interrupts() -> Iterator[Callable[[], bool]]:
     On Ctrl-C PySpark itself would cancel every task of the session, and so the queries. And an exception during a call
     of the JVM would leave the answer to be read by the next call. Outside the main thread nothing is changed.
     """
-    has_come = False
+    was_pressed = False
 
     def notice(_number: int, _frame: FrameType | None) -> None:
         """Remember that Ctrl-C was pressed, as the handler of its signal."""
-        nonlocal has_come
-        has_come = True
+        nonlocal was_pressed
+        was_pressed = True
 
     if threading.current_thread() is not threading.main_thread():
-        yield lambda: has_come  # Python sets handlers of signals only in the main thread
+        yield lambda: was_pressed  # Python sets handlers of signals only in the main thread
         return
     previous_handler = signal.signal(signal.SIGINT, notice)
     try:
-        yield lambda: has_come
+        yield lambda: was_pressed
     finally:
         signal.signal(signal.SIGINT, previous_handler)

@@ -40,7 +40,7 @@ class JsonFormatter(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        line |= getattr(record, METRICS_OF, {})
+        line |= getattr(record, METRICS_OF, {})  # records of `log_metrics` have metrics
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return json.dumps(line, ensure_ascii=False, default=str)

@@ -36,14 +36,14 @@ def opentelemetry_metrics(provider: MeterProvider | None = None) -> Callable[[Ba
     instruments: list[tuple[ExportedMetric, Any]] = []
     for metric in EXPORTED:
         create = meter.create_counter if metric.is_counter else meter.create_gauge
-        unit = _UNITS.get(metric.unit, "{" + metric.unit + "}")
+        unit = _UNITS.get(metric.unit, "{" + metric.unit + "}")  # braces for the name of things that are counted
         instruments.append((metric, create(otel_name(metric), unit=unit, description=metric.text)))
 
     def export(metrics: BatchMetrics) -> None:
         """Add the counts of a micro-batch to the counters, and set the gauges to its values."""
         query_labels = dict(zip(LABELS, (metrics.query, metrics.query_id or ""), strict=True))
         for metric, instrument in instruments:
-            for label, value in metric.read(metrics).items():
+            for label, value in metric.read(metrics).items():  # several values if the metric has a label of its own
                 if value is None:  # not known in this micro-batch: a gauge keeps its last value
                     continue
                 attributes = {**query_labels, metric.label: label} if metric.label else query_labels

@@ -34,8 +34,8 @@ _ATTRIBUTES: Final = [metric.name for metric in METRICS if metric.unit is not Un
 def batch_metrics(progress: Mapping[str, Any] | str | None) -> dict[str, BatchMetrics]:
     """Return the metrics of the Muntin queries in a Spark query for a micro-batch, by the names of the queries.
 
-    A query that was given no `metrics_name` is called by as much of the name that it reports under as tells it from the
-    others: "muntin" if it is the only one.
+    A query with a `metrics_name` has that name. Another query is called "muntin" if it is the only one. Several such
+    queries have more of the names under which they report, so that these differ.
 
     Args:
         progress: The progress from `StreamingQuery.lastProgress` or a `StreamingQueryListener`, as it is or as JSON.
@@ -104,7 +104,7 @@ def _read_metrics(name: str, progress: Mapping[str, Any], metrics: Mapping[str, 
         overflows=_overflows(metrics),
         sources=_sources(metrics),
         waits_for_ends=bool(metrics.get(WAITS_FOR_ENDS)),
-        unread=frozenset(output for output, constant in UNREAD.items() if metrics.get(constant)),
+        unread=frozenset(kind for kind, metric in UNREAD.items() if metrics.get(metric)),  # late, or rejected rows
         **_attributes(metrics),
     )
 

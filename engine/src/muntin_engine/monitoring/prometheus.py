@@ -37,7 +37,7 @@ def prometheus_metrics(registry: CollectorRegistry | None = None) -> Callable[[B
         """Add the counts of a micro-batch to the counters, and set the gauges to its values."""
         query_labels = (metrics.query, metrics.query_id or "")
         for metric, collector in collectors:
-            for label, value in metric.read(metrics).items():
+            for label, value in metric.read(metrics).items():  # several values if the metric has a label of its own
                 if value is None:  # not known in this micro-batch: a gauge keeps its last value
                     continue
                 labels = (*query_labels, label) if metric.label else query_labels

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from muntin_engine.monitoring.micro_batch_metrics import BatchMetrics
+from muntin_engine.monitoring.micro_batch_metrics import BatchMetrics, SourceMetrics
 from muntin_engine.monitoring.progress_reading import batch_metrics
 
 
@@ -52,7 +52,7 @@ def recent_batches(query: Watched) -> dict[str, list[BatchMetrics]]:
 
 
 def latest(batches: Sequence[BatchMetrics], metric: str) -> Any:
-    """Return the last known value of a metric that may be unknown in some micro-batches; None if it is in all.
+    """Return the last known value of a metric that may be unknown in some micro-batches; None if it is unknown in all.
 
     Args:
         batches: The micro-batches, oldest first.
@@ -69,3 +69,15 @@ def latest(batches: Sequence[BatchMetrics], metric: str) -> Any:
         if value is not None:
             return value
     return None
+
+
+def latest_sources(batches: Sequence[BatchMetrics]) -> dict[str, SourceMetrics]:
+    """Return the metrics of each source by name, in the last micro-batch in which buckets ran and so reported them.
+
+    Args:
+        batches: The micro-batches, oldest first.
+    """
+    for metrics in reversed(batches):
+        if metrics.watermark is not None:  # without rows no bucket runs, so that all watermarks are unknown
+            return dict(metrics.sources)
+    return {}

@@ -47,7 +47,7 @@ class RunningQuery:
         rows_per_second: Rows that took effect, per second of the time of up to 60 micro-batches.
         held_back_by: The reasons why results wait, or why most rows or most of the time are lost, a sentence each.
         state_bytes: The size of the state; None if it is unknown.
-        keys_held: The number of keys with state; None if the evaluator does not know it.
+        keys_held: The number of keys with state; None if the evaluator does not know the number.
     """
 
     query_id: str
@@ -61,7 +61,7 @@ class RunningQuery:
 
     @property
     def name(self) -> str | None:
-        """The name under which it reports (`Query.named`); None before the first micro-batch has ended."""
+        """The name under which the query reports (`Query.named`); None before the first micro-batch has ended."""
         return None if self.last is None else self.last.query
 
     @property

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from muntin_engine.monitoring.micro_batch_metrics import BatchMetrics
-from muntin_engine.monitoring.recent_batches import Watched, latest, recent_batches
+from muntin_engine.monitoring.recent_batches import Watched, latest, latest_sources, recent_batches
 from muntin_engine.monitoring.running_queries import running_query, status_of
 from muntin_engine.monitoring.spelled_numbers import spell_bytes, spell_count, spell_seconds, spell_tick, spell_ticks
 
@@ -85,8 +85,8 @@ def _counts(batches: Sequence[BatchMetrics]) -> Iterator[Line]:
     """Yield the lines about rows, results and other things that are counted."""
     for metric, label in {**_COUNTS, **_RARE_COUNTS}.items():
         total = sum(getattr(metrics, metric) for metrics in batches)
-        if total or metric in _COUNTS:
-            yield Line(label, spell_count(getattr(batches[-1], metric)), spell_count(total))
+        if total or metric in _COUNTS:  # rare counts are left out while they are zero
+            yield Line(label, value=spell_count(getattr(batches[-1], metric)), total=spell_count(total))
     yield from _parts(batches, metric="skipped", label="skipped by {}", spell=spell_count)
     yield from _parts(batches, metric="overflows", label="too large for {}", spell=spell_count)
 
@@ -98,7 +98,7 @@ def _progress(batches: Sequence[BatchMetrics]) -> Iterator[Line]:
     yield Line("watermark", spell_tick(latest(batches, "watermark"), is_time=is_time))
     yield Line("  behind the newest start", spell_ticks(latest(batches, "lag"), is_time=is_time))
     yield Line("  output behind it", spell_ticks(latest(batches, "output_lag"), is_time=is_time))
-    for name, source in last.sources.items():
+    for name, source in latest_sources(batches).items():
         yield Line(f"source {name}", spell_tick(source.watermark, is_time=is_time))
 
 
@@ -128,8 +128,8 @@ def _parts(
 
     Args:
         batches: The micro-batches.
-        metric: The attribute of `BatchMetrics` that has a value for each of them, by name.
-        label: The label of a line, with a place for the name.
+        metric: The attribute of `BatchMetrics` that has the values of modules, stages or columns, by their names.
+        label: The label of a line, with `{}` for the name.
         spell: The function that spells a value.
     """
     values: dict[str, list[float]] = {}

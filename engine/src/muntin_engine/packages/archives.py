@@ -72,7 +72,7 @@ class Archive:
     def write(self, folder: Path) -> Path:
         """Write the archive into a folder, unless it is already there, and return its path."""
         path = folder / self.file_name
-        if path.exists() and has_files_of_its_name(path):  # one that was cut short or changed is written anew
+        if path.exists() and matches_hash_in_name(path):  # an archive that was cut short or changed is written anew
             return path
         unfinished = path.with_suffix(".part")
         with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -84,7 +84,7 @@ class Archive:
         return path
 
 
-def has_files_of_its_name(path: Path) -> bool:
+def matches_hash_in_name(path: Path) -> bool:
     """Say whether the files in an archive have the hash with which the name of the archive ends."""
     try:
         files = read_files(path)
@@ -128,7 +128,7 @@ def _entry(name: str, mode: int) -> zipfile.ZipInfo:
 
     Args:
         name: The path in the archive.
-        mode: The permissions, at the place where an archive has them.
+        mode: The permissions, shifted to the upper 16 bits: there an archive has them.
     """
     entry = zipfile.ZipInfo(name, _LONG_AGO)
     entry.compress_type = zipfile.ZIP_DEFLATED
@@ -168,6 +168,6 @@ def _archive_in_subfolder(path: Path) -> Path | None:
     if not is_archive_name(path.name) or path.exists():
         return None
     for candidate in sorted(path.parent.glob(f"*/{path.name}")):
-        if has_files_of_its_name(candidate):
+        if matches_hash_in_name(candidate):
             return candidate
     return None

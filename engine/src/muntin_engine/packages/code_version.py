@@ -84,12 +84,12 @@ def identity_of_function(function: Any) -> tuple[str, str]:
     inner = function
     while isinstance(inner, partial):
         inner = inner.func
-    home = str(getattr(inner, "__module__", None) or "")
-    package = "function" if is_local(home) else home.partition(".")[0]
+    module_name = str(getattr(inner, "__module__", None) or "")
+    package = "function" if is_local(module_name) else module_name.partition(".")[0]
     qualified_name = str(getattr(inner, "__qualname__", type(inner).__qualname__))
     function_name = qualified_name.rpartition(".")[2]
     name = f"{_name_part(package)}.{_name_part(function_name)}"
-    # Without a home only code of no installed package is described.
+    # With no name of a package, only code of no installed package is described.
     return name, _hash(_CodeDescription("").of(function))
 
 
@@ -101,7 +101,7 @@ def _name_part(text: str) -> str:
 def _declares_version(cls: type) -> bool:
     """Say whether the author of a module class declared its version.
 
-    If the class is a script's and extends an installed class, the version of that class is not its own.
+    The version that a class of a script inherits from a class of an installed package was not declared for it.
     """
     for owner in cls.__mro__:
         if "version" in vars(owner):
@@ -117,9 +117,9 @@ class _CodeDescription:
     which values are described counts, too: a value that is met again is described by the number of its first place.
     """
 
-    def __init__(self, home: str) -> None:
-        """Take the name of the package whose code is described; that of other installed packages is only named."""
-        self._home = home
+    def __init__(self, package: str) -> None:
+        """Take the name of the package whose code is described; code of other installed packages is only named."""
+        self._package = package
         self._number_by_id: dict[int, int] = {}
         self._described: list[Any] = []
 
@@ -175,8 +175,8 @@ class _CodeDescription:
         if isinstance(value, tuple | list):
             return type(value).__name__, *map(self.of, value)
         if isinstance(value, set | frozenset):
-            # A set has no order. So each member is described as if no other value had been, and the texts are sorted.
-            members = [repr(_CodeDescription(self._home).of(member)) for member in value]
+            # A set has no order. So each member is described apart from all other values, and the texts are sorted.
+            members = [repr(_CodeDescription(self._package).of(member)) for member in value]
             return type(value).__name__, *sorted(members)
         if isinstance(value, Mapping):
             items = [(self.of(key), self.of(member)) for key, member in value.items()]
@@ -190,7 +190,7 @@ class _CodeDescription:
             return "member", self.of(cls), value.name
         if dataclasses.is_dataclass(value) or self._is_described(cls.__module__):
             description_of_class = self.of(cls)
-            attributes = getattr(value, "__dict__", None) or _slots(value)
+            attributes = _slots(value) | getattr(value, "__dict__", {})
             fields: list[tuple[str, Any]] = []
             for name, field in attributes.items():
                 if not _is_cached_property(cls, name):
@@ -204,7 +204,7 @@ class _CodeDescription:
 
     def _class(self, cls: type) -> object:
         """Describe a class by its bases, its attributes and its source."""
-        # A base of another package is only named, so its version is all that says when its code changes.
+        # A base of another package is only named. Only the version of such a base says that its code has changed.
         bases = [(self.of(base), str(getattr(base, "version", ""))) for base in cls.__bases__]
         attributes: list[tuple[str, Any]] = []
         for name, value in sorted(vars(cls).items()):
@@ -242,22 +242,22 @@ class _CodeDescription:
         """Say whether the code of a module is part of the description; code of other packages is only named."""
         if module is None:
             return False
-        return module.partition(".")[0] == self._home or is_local(module)
+        return module.partition(".")[0] == self._package or is_local(module)
 
 
 def _is_code_of_class(cls: type, name: str) -> bool:
     """Say whether an attribute of a class was written by its author, and not added by Python."""
     value = vars(cls)[name]
-    if name in _NOT_CODE or _is_made_by_dataclass(cls, value):
+    is_special = name.startswith("__") and name.endswith("__")
+    if name in _NOT_CODE or (is_special and _is_made_by_dataclass(cls, value)):
         return False
     if name in _DESCRIBING:
         return bool(value)  # Python adds empty annotations to a class when it is asked for them
-    is_special = name.startswith("__") and name.endswith("__")
     return not is_special or isinstance(value, FunctionType | staticmethod | classmethod | property)
 
 
 def _is_made_by_dataclass(cls: type, value: Any) -> bool:
-    """Say whether a value is a method that `dataclass` added, such as `__init__`, which follows from the fields."""
+    """Say whether a special method was added by `dataclass`, such as `__init__`, so that it follows from the fields."""
     if not dataclasses.is_dataclass(cls) or not isinstance(value, FunctionType):
         return False
     is_written_in_class = value.__code__.co_qualname.startswith(cls.__qualname__)
@@ -301,8 +301,10 @@ def _slots(value: object) -> dict[str, object]:
     """Return the attributes of an object that lie in slots, by name."""
     attributes: dict[str, object] = {}
     for cls in type(value).__mro__:
-        for name in vars(cls).get("__slots__", ()):
-            if hasattr(value, name):
+        slots = vars(cls).get("__slots__", ())
+        names = (slots,) if isinstance(slots, str) else slots  # a class may have the name of its only slot
+        for name in names:
+            if name != "__dict__" and hasattr(value, name):
                 attributes[name] = getattr(value, name)
     return attributes
 

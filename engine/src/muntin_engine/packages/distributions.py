@@ -129,8 +129,8 @@ def _distributions_called(name: str) -> Iterator[Distribution]:
         yield namesake
         return
     # No distribution of this name has code: it may be the name of an import.
-    home = distribution_of(name) if name.isidentifier() else None
-    dist = home or namesake
+    dist_of_import = distribution_of(name) if name.isidentifier() else None
+    dist = dist_of_import or namesake
     if dist is not None:
         yield dist
 

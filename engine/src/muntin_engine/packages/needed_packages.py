@@ -69,8 +69,9 @@ def top_level_name(module: str) -> str:
 def _all_references(data: bytes) -> Iterator[Reference]:
     """Yield all references of a pickle, some of them several times.
 
-    It simulates the memo of an unpickler, and the last two values on its stack, as an opcode finds a global by these
-    alone. Values that opcodes take off the stack are not removed here: a name of a global is always pushed just before.
+    An opcode finds a global by the last two values on the stack of an unpickler. So only these two values and the memo
+    are simulated. Values that opcodes take off the stack are not removed here: the names of a global are always pushed
+    just before the opcode that finds it.
     """
     memo: dict[int, _Value] = {}
     below: _Value = None
@@ -157,17 +158,18 @@ def needed_by(references: Iterable[Reference]) -> Needed:
     versions = {name: _version(name) for name in needed_by_all}
     imports: dict[str, tuple[str, ...]] = {name: (top,) for name, top in needed_by_all.items()}
     homes: dict[str, str] = {}
-    same = set(_OURS)
+    same = set(_OURS)  # the distributions that must have the same version on the workers
     for import_name in sorted({top_level_name(reference.module) for reference in references}):
-        home = distribution_of(import_name)
-        if home is None:
+        distribution = distribution_of(import_name)
+        if distribution is None:
             continue
-        home_name = canonicalize_name(home.name)
-        homes[import_name] = home_name
-        if home_name in needed_by_all:
+        distribution_name = canonicalize_name(distribution.name)
+        homes[import_name] = distribution_name
+        if distribution_name in needed_by_all:
             continue
-        same.add(home_name)  # what it requires need not be the same, unless a reference names that as well
-        for dist in (home, *requirements_of(home)):
+        # The versions of what it requires may differ on the workers, unless a reference names these as well.
+        same.add(distribution_name)
+        for dist in (distribution, *requirements_of(distribution)):
             name = canonicalize_name(dist.name)
             versions.setdefault(name, dist.version)
             imports.setdefault(name, imports_of(dist))

@@ -92,7 +92,7 @@ def pack_wheel(path: Path) -> Archive:
     Raises:
         NotShippableError: The path is not that of a wheel.
     """
-    # Code in a folder `.data` moves to the other code, as pip moves it.
+    # Code in a folder such as `x.data/purelib/` belongs beside the other code: like pip, leave out that folder.
     try:
         files = {_DATA.sub("", name): data for name, data in read_files(path).items()}
     except UnreadableArchiveError as error:

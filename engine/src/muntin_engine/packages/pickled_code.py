@@ -100,12 +100,12 @@ def _with_types(value: object, reduced: object) -> object:
 
     Args:
         value: The value that is pickled, which may be of any class.
-        reduced: The tuple that its reducer returned; anything else is returned as it is.
+        reduced: The tuple that the reducer of the value returned; anything else is returned as it is.
     """
     types = _types_of(value) if isinstance(value, type | FunctionType) else None
     if types is None or not isinstance(reduced, tuple) or len(reduced) <= _STATE:
         return reduced
-    state: list[object] = []
+    state: list[object] = []  # cloudpickle's state of a class or a function is a tuple of dicts of attributes
     for part in reduced[_STATE]:
         has_annotations = isinstance(part, dict) and _ANNOTATIONS in part
         state.append({**part, _ANNOTATIONS: types} if has_annotations else part)

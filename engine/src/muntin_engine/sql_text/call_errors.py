@@ -117,11 +117,12 @@ def _starts(source: SqlText, error: QueryError, low: int, high: int) -> Iterator
         low: The position at which the call begins.
         high: The position after the call.
     """
-    # The value after the word of its clause, then that word itself, then the value anywhere in the call.
+    # The surest place of an argument such as `clip="none"` is the value in its clause, `CLIP NONE`. Next come the first
+    # words of the clause, and then the value anywhere in the call.
     value = str(error.value) if isinstance(error.value, str | int) else ""
     if error.argument is not None:
-        first_words = CLAUSES.get(error.argument, f"{error.argument} =>")
-        clause_start = source.place_of(first_words, low, high)
+        first_words_of_clause = CLAUSES.get(error.argument, f"{error.argument} =>")
+        clause_start = source.place_of(first_words_of_clause, low, high)
         if clause_start is not None:
             yield source.place_of(value, low=clause_start, high=high)
         yield clause_start
@@ -135,14 +136,16 @@ def _starts(source: SqlText, error: QueryError, low: int, high: int) -> Iterator
         yield source.place_of(f"{name_in_sql}(", low, high)
     yield source.place_of(module, low, high)
     yield source.place_of(str(parts.get("column", "")), low, high)
+
+    # The call may be part of a larger query that has the value elsewhere.
     yield source.place_of(value, low=0, high=len(source.text))
 
 
 def _parts_of(error: QueryError) -> dict[str, object]:
     """Return the parts of the message of an error, by their names.
 
-    The message of a `PlacedError` is made of the message of the call's error and advice: the parts are those of the
-    former.
+    The message of a `PlacedError` is made of the message of the call's error, and of advice. Its parts are those of the
+    message of the call's error.
     """
     message = error.fault.parts["message"] if isinstance(error, PlacedError) else error.message
     return dict(getattr(message, "parts", {}))

@@ -191,7 +191,8 @@ class WatermarkClause(PolicyClause):
             advice = "write WATERMARK leaves DELAY OF INTERVAL '10' MINUTES, or WATERMARK bounded_disorder(rows => 100)"
             raise source.error(clause, "this is no watermark", advice)
 
-        # The clause may name the column of times, which has to be that of the stream.
+        # The clause may name the column of times, which has to be that of the stream. `time` is empty for streams
+        # without a DESCRIPTOR, such as a union.
         for column in columns:
             if time and name_of(column).casefold() != time.casefold():
                 fact = f"the watermark is of {name_of(column)}, and the times of the stream are {time}"

@@ -63,10 +63,10 @@ def _placed(parse_modifier: Any) -> Any:
     """
 
     def parse(parser: Any) -> tuple[str, Any]:
-        """Parse the modifier, and note its place in its node: see `_keep`."""
+        """Parse the modifier, and note its text and its place in its node."""
         first = parser._curr
         name, node = parse_modifier(parser)
-        return name, parser._keep(node, first)
+        return name, parser._with_text(node, first)
 
     return parse
 
@@ -100,7 +100,7 @@ class StreamingSpark(Spark):
                 error.start = word.start if word else 0  # type: ignore[attr-defined]
                 raise
 
-        def _keep(self, node: Any, first: Any) -> Any:
+        def _with_text(self, node: Any, first: Any) -> Any:
             """Note in a node its text and its place: from a first token up to the last token that was read.
 
             Args:
@@ -117,26 +117,26 @@ class StreamingSpark(Spark):
 
         def _parse_disjunction(self) -> Any:
             first = self._curr
-            return self._keep(super()._parse_disjunction(), first)
+            return self._with_text(super()._parse_disjunction(), first)
 
         # Operands of AND, of comparisons and of sums keep their text too: their nodes lack words such as NOT, IS NULL
         # and the unit of an interval, so a span over the nodes would leave these out.
 
         def _parse_equality(self, *arguments: Any, **options: Any) -> Any:
             first = self._curr
-            return self._keep(super()._parse_equality(*arguments, **options), first)
+            return self._with_text(super()._parse_equality(*arguments, **options), first)
 
         def _parse_bitwise(self) -> Any:
             first = self._curr
-            return self._keep(super()._parse_bitwise(), first)
+            return self._with_text(super()._parse_bitwise(), first)
 
         def _parse_unary(self) -> Any:
             first = self._curr
-            return self._keep(super()._parse_unary(), first)
+            return self._with_text(super()._parse_unary(), first)
 
         def _parse_select(self, *arguments: Any, **options: Any) -> Any:
             first = self._curr
-            return self._keep(super()._parse_select(*arguments, **options), first)
+            return self._with_text(super()._parse_select(*arguments, **options), first)
 
         def _parse_lambda(self, alias: bool = False) -> Any:
             """Read an argument of a function: also `TABLE ...`, one by name, or a call of the trigger `when`.
@@ -145,16 +145,16 @@ class StreamingSpark(Spark):
             """
             first = self._curr
             if first.token_type == TokenType.TABLE:
-                return self._keep(self._parse_stream_table(), first)
+                return self._with_text(self._parse_stream_table(), first)
             # An argument by name, such as `size => INTERVAL '1' HOUR`.
             if self._next.token_type == TokenType.FARROW and first.token_type != TokenType.L_PAREN:
                 name = exp.to_identifier(first.text).update_positions(first)
                 self._advance(2)
-                return self._keep(self.expression(exp.Kwarg(this=name, expression=self._parse_lambda())), first)
+                return self._with_text(self.expression(exp.Kwarg(this=name, expression=self._parse_lambda())), first)
             # The trigger `when(...)`: elsewhere WHEN is a word of CASE.
             if first.text.upper() == "WHEN" and self._next.token_type == TokenType.L_PAREN:
-                return self._keep(self._parse_function(anonymous=True, any_token=True), first)
-            return self._keep(super()._parse_lambda(alias), first)
+                return self._with_text(self._parse_function(anonymous=True, any_token=True), first)
+            return self._with_text(super()._parse_lambda(alias), first)
 
         def _parse_function_call(
             self, functions: Any = None, anonymous: bool = False, optional_parens: bool = True, any_token: bool = False
@@ -163,7 +163,7 @@ class StreamingSpark(Spark):
             first = self._curr
             is_called_by_name = first is not None and first.text.upper() in _CALLED_BY_NAME
             node = super()._parse_function_call(functions, anonymous or is_called_by_name, optional_parens, any_token)
-            return self._keep(node, first)
+            return self._with_text(node, first)
 
         def _parse_table_alias(self, alias_tokens: Any = None) -> Any:
             """Read the alias of a table. The first word of a clause of streams, such as EMIT, is none unless quoted."""
@@ -186,7 +186,7 @@ class StreamingSpark(Spark):
                 this = self._parse_select()
                 self._match_r_paren()
             else:
-                this = self._keep(self._parse_table_parts(), first)
+                this = self._with_text(self._parse_table_parts(), first)
             stream = self.expression(StreamTable(this=this))
             while self._curr:
                 if not stream.args.get("keys") and self._match(TokenType.PARTITION_BY):
@@ -210,7 +210,7 @@ class StreamingSpark(Spark):
                 if self._curr.text.upper() in words and self._curr.token_type != TokenType.IDENTIFIER:
                     break
                 clause.append("expressions", self._parse_part())
-            return self._keep(clause, first)
+            return self._with_text(clause, first)
 
         def _parse_part(self) -> Any:
             """Read a part of a clause: a word, a call, or a value.
@@ -225,7 +225,7 @@ class StreamingSpark(Spark):
             is_path_or_call = self._next.token_type in (TokenType.L_PAREN, TokenType.DOT)
             if first.token_type not in _STARTS_VALUE and not is_path_or_call:
                 self._advance()
-                return self._keep(exp.var(first.text), first)
+                return self._with_text(exp.var(first.text), first)
 
             # A call, or a value.
             is_call = self._next.token_type == TokenType.L_PAREN
@@ -233,7 +233,7 @@ class StreamingSpark(Spark):
             has_read_nothing = part is None or self._index == start
             if has_read_nothing:  # an error, or `_parse_clause` would never end
                 self.raise_error("expected a length, a word or a call", first)
-            return self._keep(part, first)
+            return self._with_text(part, first)
 
         def _parse_match_recognize(self) -> Any:
             """Read MATCH_RECOGNIZE, if that is the next word; clauses that are no expressions are kept as their words.
@@ -259,7 +259,7 @@ class StreamingSpark(Spark):
             if self._match_text_seq("DEFINE"):
                 clauses["define"] = self._parse_csv(self._parse_name_as_expression)
             self._match_r_paren()
-            return self._keep(self.expression(Matching(**clauses, alias=self._parse_table_alias())), first)
+            return self._with_text(self.expression(Matching(**clauses, alias=self._parse_table_alias())), first)
 
         def _words_until(self, *ends: str) -> Any:
             """Read all words up to one of the words in `ends`, and return them as one node; None if there are none."""
@@ -268,7 +268,7 @@ class StreamingSpark(Spark):
             while self._curr and self._curr.text.upper() not in ends:
                 words.append(self._curr.text)
                 self._advance()
-            return self._keep(exp.var(" ".join(words)), first) if words else None
+            return self._with_text(exp.var(" ".join(words)), first) if words else None
 
 
 def _partition_keys(node: Any) -> list[Any]:
@@ -296,6 +296,9 @@ def parse(text: str) -> Any:
         start = getattr(error, "start", len(text))
         words = fact[:1].lower() + fact[1:].rstrip(".")
         raise SqlError(text, start, fact=words, advice=_advice_at(text, start)) from error
+    except IndexError as error:  # sqlglot takes the arguments of some functions without counting them
+        fact = "a function has too few arguments, such as a MAP with a key that has no value"
+        raise SqlError(text, start=0, fact=fact) from error
     except TokenError as error:
         raise SqlError(
             text, start=len(text), fact="the text ends within a word, such as a quoted one or a comment"

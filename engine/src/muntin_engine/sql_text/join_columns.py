@@ -117,7 +117,7 @@ class JoinColumns:
     def over_results(self, node: Any, *, is_pair: bool = False) -> str:
         """Return an expression of both streams as one over the results of the join.
 
-        Columns that it reads are added to the results.
+        Columns of the streams that the expression reads are added to `left` and `right`.
 
         Args:
             node: The expression.
@@ -143,8 +143,10 @@ class JoinColumns:
             name: The name that the column gets if it is free.
             used_names: The names of selected columns, which it must not have.
         """
-        free_name = next(name for name in _free_names(name, self.streams.left.alias) if name not in used_names)
-        self.left[free_name] = ALWAYS
+        for candidate in _free_names(name, self.streams.left.alias):
+            if candidate not in used_names:
+                self.left[candidate] = ALWAYS
+                return
 
     @property
     def _keys(self) -> list[str]:
@@ -203,7 +205,8 @@ class JoinColumns:
         Args:
             selected: The selected columns, which are changed: expressions over the results by name.
         """
-        # Only columns of the right stream as they are: `over_results` has done the same within expressions.
+        # Only columns of the right stream that SELECT has as they are. Within expressions `over_results` has made them
+        # null already.
         for name, text in selected.items():
             if text == name and name in self.right:
                 selected[name] = self._if_met(name)

@@ -12,7 +12,7 @@ from muntin_engine.sql_text.clauses import JOINS
 from muntin_engine.sql_text.join_columns import ALWAYS, JoinColumns, JoinedStreams
 from muntin_engine.sql_text.refusals import refuse_aggregates, refuse_other_rows, refuse_unread
 from muntin_engine.sql_text.sql_source import SqlText
-from muntin_engine.sql_text.sql_values import column_of, name_of, stream_of, text_of, value_of
+from muntin_engine.sql_text.sql_values import add_argument, column_of, name_of, stream_of, text_of
 from muntin_engine.sql_text.step_forms import Steps
 from muntin_engine.sql_text.stream_reading import ReadsQueries, SqlStream
 from muntin_engine.sql_text.time_bounds import TimeBounds
@@ -227,18 +227,21 @@ class _JoinReading:
         """
         column = version.expression
         time = self.left.point_time
-        if time is None:
+        if time is None:  # left events are no points
             fact = f"AS OF names {text_of(column)}, and a row of {self.left.alias} meets what holds at its own time"
             advice = f"{self.left.alias} has to be of points: EVENTS(TABLE ..., DESCRIPTOR(leaves)), without THEN"
             raise self.source.error(column, fact, advice)
         is_of_left = isinstance(column, exp.Column) and stream_of(column) == self.left.alias.casefold()
-        if not is_of_left or column_of(column, after=1).casefold() != time.casefold():
+        column_name = column_of(column, after=1)  # without the alias of the stream
+        if not is_of_left or column_name.casefold() != time.casefold():
             fact = f"AS OF names {text_of(column)}, and a row of {self.left.alias} meets what holds at its own time"
             raise self.source.error(column, fact, f"write FOR SYSTEM_TIME AS OF {self.left.alias}.{time}")
-        if self.right.time is None:
+        if self.right.time is None:  # its events have a start and an end
             fact = f"rows of {self.right.alias} have ends, so they say themselves how long they hold"
             raise self.source.error(version, fact, "leave FOR SYSTEM_TIME AS OF out, or DESCRIPTOR(start) alone")
-        self.right.bases[0]["edge"] = True  # samples, each of which lasts until the next one of its key
+        # As an argument of `events`, `edge` makes the rows samples, each of which lasts until the next one of its key.
+        for arguments in self.right.arguments_of_events:
+            arguments["edge"] = True
         self.is_as_of = True
 
     def read_conditions(self, where: Any) -> None:
@@ -254,7 +257,7 @@ class _JoinReading:
         for part in self.join.args.get("using") or ():
             name = column_of(part)
             self.keys.append(_KeyPair(left=name, right=name))
-            self.keys_not_null.append(name)
+            self.keys_not_null.append(name)  # USING compares by `=`, for which null equals nothing
         for part in _conjuncts(self.join.args.get("on")):
             self._read_on(part, bounds)
         for part in _conjuncts(None if where is None else where.this):
@@ -263,6 +266,9 @@ class _JoinReading:
         self.right.steps += bounds.steps()  # bounds make the points of the right stream last longer
         self._set_keys()
         self._set_windows()
+        # The results of an inner join are filtered by such conditions. Other joins return left events without a right
+        # one, so they have to know the conditions before they find pairs. But with AS OF a left point has at most one
+        # right event, and the results can be tested: see `steps`.
         if self.pair_conditions and self.kind != "inner" and not self.is_as_of:
             self._refuse_pair_condition(self.pair_conditions[0])
 
@@ -273,11 +279,11 @@ class _JoinReading:
             part: The condition.
             bounds: The bounds on times so far; those that the condition sets are added.
         """
-        # A call of a function that Spark does not know is the argument `on` of the join, which can be one call. The
-        # name of a plugin's function has a dot. A call without a dot that reads one stream alone may be of a function
-        # of the session of Spark: then it is a filter of that stream, as other conditions are.
         streams = self.streams.read_by(part)
         is_of_both = len(streams) == 2
+        # The argument `on` of the join takes one call of a function that Spark does not know. The name of a plugin's
+        # function has a dot. Without a dot it is taken for such a function if it reads both streams. If it reads one
+        # stream alone, it may be a function of the session of Spark: then it filters that stream like other conditions.
         function = _function_name(part)
         is_function = function is not None and "on" not in self.arguments and (is_of_both or "." in function)
         if function is not None and is_function:
@@ -337,8 +343,8 @@ class _JoinReading:
             bounds: The bounds on times so far; those that the condition sets are added.
         """
         streams = self.streams.read_by(part)
-        # With AS OF an equality is not the same in both. In ON it is a key, and a right row holds until the next one of
-        # its key; in WHERE it only tests the results.
+        # With AS OF an equality means something else in WHERE than in ON. In ON it is a key, and a right row holds
+        # until the next one of its key; in WHERE it only tests the results.
         is_like_on = self.kind == "inner" and not (self.is_as_of and len(streams) == 2)
         if is_like_on:
             self._read_on(part, bounds)
@@ -351,14 +357,14 @@ class _JoinReading:
             self.where.append(part)
 
     def _equal_columns(self, part: Any) -> _KeyPair | None:
-        """Return a key for a condition that two expressions, one of each stream, are equal; None for another condition.
+        """Return the key that a condition compares: an expression of each stream. None for a condition of another form.
 
         Args:
             part: The condition, which reads both streams.
         """
         if not isinstance(part, exp.EQ | exp.NullSafeEQ):
             return None
-        expressions: dict[str, str] = {}
+        expressions: dict[str, str] = {}  # by the alias of their stream
         for node in (part.this, part.expression):
             streams = self.streams.read_by(node)
             if len(streams) != 1:
@@ -376,14 +382,15 @@ class _JoinReading:
             name: The name of the function.
 
         Raises:
-            SqlError: An argument is not of one stream, or those of the left stream do not come first.
+            SqlError: An argument is not of one stream, those of the left stream do not come first, or a parameter is
+                given twice.
         """
         call = part.expression if isinstance(part, exp.Dot) else part
         data: dict[str, Any] = {"function": name, "left": [], "right": []}
         for argument in call.expressions:
             if isinstance(argument, exp.Kwarg):
                 parameters = data.setdefault("parameters", {})
-                parameters[argument.this.name] = value_of(argument.expression, self.source)
+                add_argument(parameters, argument.this.name, argument, self.source)
                 continue
             streams = self.streams.read_by(argument)
             if len(streams) != 1:
@@ -403,7 +410,8 @@ class _JoinReading:
         Raises:
             SqlError: A stream has a PARTITION BY with other keys.
         """
-        # Null equals nothing in SQL, but as a key of streams it would meet null: so leave it out of one of them.
+        # Null equals nothing in SQL, but two null keys of streams are equal. So events with a null key are left out of
+        # one of the streams.
         if self.keys_not_null:
             self.right.keep(never_null(self.keys_not_null), self.join, self.source)
         left_keys = [key.left for key in self.keys]
@@ -419,7 +427,9 @@ class _JoinReading:
                 stream.keys = keys
 
     def _set_windows(self) -> None:
-        """Let events meet if they share a window, where both streams have the same windows and ON compares their ends.
+        """Add the argument `same_window`, by which events meet in the windows that they share.
+
+        It is added if both streams have the same windows and ON compares their ends. Without windows nothing is added.
 
         Raises:
             SqlError: The streams have different windows, windows that overlap, or ON does not compare both ends.
@@ -468,9 +478,10 @@ class _JoinReading:
         selection = None if is_natural else selected
         condition = self._condition_on_results(columns)
 
-        # Conditions on both streams are tested on the results, which need the right event for that. With AS OF a left
-        # point has at most one right event, so a semi join is an inner join whose results meet the conditions, and an
-        # anti join is a left join whose results do not. Without AS OF such conditions are refused in these joins.
+        # Conditions on both streams are tested on the results. Those of a semi or an anti join have no columns of the
+        # right event. But with AS OF a left point has at most one right event. So a semi join is an inner join whose
+        # results meet the conditions, and an anti join is a left join whose results do not. Without AS OF
+        # `read_conditions` has refused such conditions.
         how = self.kind
         if self.pair_conditions:
             how = {"semi": "inner", "anti": "left"}.get(how, how)
@@ -480,7 +491,7 @@ class _JoinReading:
             if not selection:
                 keys = self.left.keys or []
                 selection = {name: name for name in [*keys, "lifetime"]}
-            columns.add_constant("is_met", selection)
+            columns.add_constant("is_met", used_names=selection)
         if columns.left:
             arguments["left_columns"] = columns.left
         if columns.right:
@@ -506,6 +517,7 @@ class _JoinReading:
             conditions.append(columns.pairs_met())
         elif self.pair_conditions and self.kind == "anti":
             conditions.append(f"NOT coalesce({columns.pairs_met()}, false)")
+        # A left join keeps left events that do not meet the conditions: `columns` makes the right columns null there.
         if not conditions:
             return None
         if len(conditions) == 1:

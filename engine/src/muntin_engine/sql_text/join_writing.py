@@ -82,6 +82,7 @@ class JoinedQuery:
         Raises:
             ValueError: There is no condition.
         """
+        # A condition on the left stream alone is one of the left keys: it meets the right key that is always true.
         pairs = list(zip(self.left.keys, self.right.keys, strict=True))
         equal_columns = [(left, right) for left, right in pairs if right != ALWAYS]
         conditions_on_left = [left for left, right in pairs if right == ALWAYS]

@@ -83,11 +83,13 @@ class _MatchReading:
         # A match keeps one value of each of its two rows: the column that measures read, or a struct of several.
         has_fields = len(measured) > 1
         kept_value = f"struct({', '.join(map(spell_name, measured))})" if has_fields else measured[0]
-        keys = stream.bases[0].get("key", [])
+        keys = stream.keys or []
         selected = self._selected_columns(keys, pattern, has_fields=has_fields)
         operator = {"module": _MODULE, "columns": [kept_value, *conditions], "parameters": parameters}
-        for base in stream.bases:
-            self._source.mark(base, self._match)
+        # Errors about keys and orders, which the arguments of `events` have, point at MATCH_RECOGNIZE if FROM reads a
+        # table. A function in FROM has marked these arguments before.
+        for arguments in stream.arguments_of_events:
+            self._source.mark(arguments, self._match)
         apply = self._source.mark({"operator": operator}, self._match)
         select = self._source.mark({"columns": selected}, self._match)
         return [*stream.steps, {"apply": apply}, {"select": select}]
@@ -102,7 +104,8 @@ class _MatchReading:
             stream.keys = keys
         further_order = [column_of(part.this) for part in order[1:]]
         if further_order:
-            stream.bases[0]["order"] = further_order if len(further_order) > 1 else further_order[0]
+            for arguments in stream.arguments_of_events:
+                arguments["order"] = further_order if len(further_order) > 1 else further_order[0]
         return stream
 
     def _order(self) -> list[Any]:
@@ -134,8 +137,8 @@ class _MatchReading:
         time = order[0].this
         if function_of(table) is None:
             table = table.this if isinstance(table, exp.Subquery) else table
-            steps, bases = self._reader.events(table, TimeColumns([time], self._match))
-            return SqlStream(steps, bases, window=None, by_rows=False, function="", node=table)
+            steps, arguments_of_events = self._reader.events(table, TimeColumns([time], self._match))
+            return SqlStream(steps, arguments_of_events, window=None, by_rows=False, function="", node=table)
         stream = self._reader.stream(table)
         if stream.window is not None:
             fact = f"{stream.function} has windows, and rows are matched without"
@@ -225,7 +228,7 @@ class _MatchReading:
         return f"({self._reader.column(node, name)})"
 
     def _measured_columns(self, pattern: _Pattern) -> list[str]:
-        """Return the columns that MEASURES reads of the two rows: a match has to keep the values of these.
+        """Return the columns that MEASURES reads of the two rows, whose values a match has to keep.
 
         Raises:
             SqlError: There are none, or one is not of a row of the pattern.

@@ -245,7 +245,7 @@ _CLAUSES_OF_ARGUMENTS: Final[Mapping[str, Callable[[object], str]]] = {
 def _windows(written: WrittenWindows) -> str:
     """Return windows of a message as a window function of SQL."""
     specification = written.specification
-    # Its lengths are ticks. On an axis of time they are written as time: INTERVAL '1' HOUR.
+    # Lengths of windows are ticks. On an axis of time they are written as time: INTERVAL '1' HOUR.
     if written.axis is Axis.TIME:
         specification = specification.with_lengths(TimeLength)
     data = write_value(specification)

@@ -12,7 +12,7 @@ from muntin_engine.sql_text.refusals import refuse_other_rows
 from muntin_engine.sql_text.select_columns import SelectItem
 from muntin_engine.sql_text.sql_aggregates import AGGREGATES, DISTINCT_COUNT, ROW_COUNT
 from muntin_engine.sql_text.sql_source import SqlText
-from muntin_engine.sql_text.sql_values import name_of, text_of, value_of
+from muntin_engine.sql_text.sql_values import add_argument, name_of, text_of
 
 
 class _CalledName(NamedTuple):
@@ -73,7 +73,7 @@ class ModuleCalls:
         """Return the call of a module as data; None if the node is something else.
 
         Raises:
-            SqlError: The call has arguments that modules do not have.
+            SqlError: The call has arguments that modules do not have, or a parameter twice.
         """
         called = self._called(node)
         if called is None:
@@ -105,10 +105,11 @@ class ModuleCalls:
             columns = [f"CASE WHEN {called.condition} THEN {column} END" for column in columns]
 
         # Arguments by name are parameters.
-        parameters = dict(parameters)
+        named_parameters: dict[str, Any] = {}
         for part in called.call.expressions:
             if isinstance(part, exp.Kwarg):
-                parameters[part.this.name] = value_of(part.expression, self.source)
+                add_argument(named_parameters, part.this.name, part, self.source)
+        parameters = {**parameters, **named_parameters}
         data: dict[str, Any] = {"module": module}
         if columns:
             data["columns"] = columns

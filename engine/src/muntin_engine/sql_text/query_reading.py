@@ -98,7 +98,7 @@ class SqlReader:
             raise self.source.error(tree, "only SELECT reads streams", "UNION ALL unites them within TABLE (...)")
 
         # Refuse parts that no query of streams reads, before any part is read.
-        reader = self._within(tree)
+        reader = self._knowing_named_queries(tree)
         table = tree.args["from_"].this if tree.args.get("from_") else None
         if table is None:
             advice = "write FROM TUMBLE(TABLE rides, DESCRIPTOR(leaves), INTERVAL '1' HOUR)"
@@ -178,7 +178,7 @@ class SqlReader:
                 return True
         return False
 
-    def _within(self, tree: Any) -> SqlReader:
+    def _knowing_named_queries(self, tree: Any) -> SqlReader:
         """Return the reader of a query, which knows the queries of its WITH clause.
 
         Raises:
@@ -220,7 +220,7 @@ class SqlReader:
             if named_query is not None:
                 refuse_unread(self.source, named_query.cte)
             if isinstance(body, exp.Union):
-                return reader._within(body)._union(body, times)
+                return reader._knowing_named_queries(body)._union(body, times)
             return reader._results_as_events(body, times)
 
         # A table by its name; or a query that Spark runs, which may be one of WITH, read by its name.
@@ -231,7 +231,7 @@ class SqlReader:
             text = f"SELECT * FROM {text_of(table)}" if is_table else text_of(table)
             data = {"sql": self._spark_sql(text, table)}
         arguments = {"df": data, **times_of(times, self.source)}
-        return EventSteps(steps=[{"events": arguments}], bases=[arguments])
+        return EventSteps(steps=[{"events": arguments}], arguments_of_events=[arguments])
 
     def _spark_sql(self, text: str, tree: Any) -> str:
         """Return a query for Spark, with the queries of WITH clauses that it reads written before it.
@@ -272,8 +272,10 @@ class SqlReader:
             fact = "the streams of a union have times already"
             raise self.source.error(times.columns[0], fact, "leave DESCRIPTOR out")
         steps: Steps = [{"union": {"streams": {stream.alias: stream.steps for stream in streams}}}]
-        bases = [base for stream in streams for base in stream.bases]
-        return EventSteps(steps=steps, bases=bases)
+        arguments_of_events: list[dict[str, Any]] = []
+        for stream in streams:
+            arguments_of_events += stream.arguments_of_events
+        return EventSteps(steps, arguments_of_events)
 
     def _streams_of_union(self, union: Any) -> list[SqlStream]:
         """Return the streams of a union from left to right, also those of unions within it.
@@ -328,8 +330,8 @@ class SqlReader:
             selected = selection["select"]["columns"]
         computed_names: list[str] = []
         for name, text in selected.items():
-            is_as_it_is = text.strip("`") in (name, WINDOW_COLUMNS.get(name))  # `n` as `n`, or the start of the window
-            if not is_as_it_is:
+            is_unchanged = text.strip("`") in (name, WINDOW_COLUMNS.get(name))  # `n` as `n`, or the start of the window
+            if not is_unchanged:
                 computed_names.append(name)
         if computed_names or "where" in steps[-1]:
             subject = ", ".join(computed_names) or "a condition on results"
@@ -344,7 +346,7 @@ class SqlReader:
         steps.append({"as_events": self.source.mark(arguments, query)})
         if names == ["window_start"]:
             steps.append({"to_points": {}})
-        return EventSteps(steps=steps, bases=[arguments])
+        return EventSteps(steps=steps, arguments_of_events=[arguments])
 
     def _over_results(self, tree: Any, table: Any, steps: Steps) -> Steps:
         """Return the steps of a SELECT that selects rows and columns from the results of an inner query.
@@ -352,12 +354,12 @@ class SqlReader:
         Args:
             tree: The outer SELECT.
             table: The inner query, with its alias.
-            steps: The steps of the inner query.
+            steps: The steps of the inner query, which are changed: steps of the outer one are added to them.
 
         Raises:
             SqlError: The outer SELECT has windows or aggregates of its own.
         """
-        clauses = tree.meta.get("clauses", ())
+        clauses = tree.meta.get("clauses", ())  # those of windows, such as EMIT
         for part in (tree.args.get("group"), tree.args.get("having"), *clauses):
             if part is not None:
                 fact = "windows are of a stream, and this reads the results of a query"
@@ -422,7 +424,7 @@ class _StreamQuery:
         all_items = list(items)
         if having is not None:
             all_items.append(having)
-        modules = self._named_modules(all_items)
+        modules = self._named_modules(all_items)  # refuses a query that calls none
         first_item = next(item for item in all_items if item.calls)
         first_call, _ = first_item.calls[0]
         operators = [name for name, call in modules.items() if self._is_operator(call["module"], all_items)]
@@ -600,8 +602,8 @@ class _StreamQuery:
             SqlError: The windows are missing in GROUP BY.
         """
         group = self._tree.args.get("group")
-        texts = {self._column(node).lower() for node in (group.expressions if group else ())}
-        names_windows = {"window_start", "window_end"} <= texts or "window" in texts
+        texts = [self._column(node).lower() for node in (group.expressions if group else ())]
+        names_windows = {"window_start", "window_end"}.issubset(texts) or "window" in texts
         if names_windows or self._stream.function == "GLOBAL_WINDOWS":
             return
         fact = "each window has a result, and GROUP BY does not name the windows"

@@ -86,7 +86,7 @@ def _stream_of(step: Mapping[str, Any]) -> WrittenStream:
         else:
             function_call = stream.without_last_step().function_call(window=None)
             selects.append(f"SELECT * FROM {function_call} AS {spell_name(name)} WHERE {condition}")
-    first_stream = next(iter(streams.values()))
+    first_stream = next(iter(streams.values()))  # all streams of a union have the same keys
     return WrittenStream(f"({' UNION ALL '.join(selects)})", shared_keys=first_stream.keys)
 
 
@@ -163,7 +163,7 @@ class _ResultSelection:
     def pop_from(cls, remaining: Steps) -> _ResultSelection:
         """Remove the steps `where` and `select` from the beginning of a list of steps, and return what they say.
 
-        Several conditions count together. Of several selections the last one counts.
+        Results have to meet the conditions of all `where`. Of several `select` the last one counts.
         """
         conditions: list[str] = []
         columns: dict[str, str] | None = None
@@ -205,7 +205,7 @@ def _from_text(stream: WrittenStream, window: Mapping[str, Any] | None) -> str:
         window: The windows; None without windows.
     """
     condition = stream.last_condition
-    # Windows that follow rows are cut elsewhere after a filter, so there it is written before them, with the table.
+    # A filter changes where windows that follow rows are cut. So a filter before such windows is written in the table.
     is_in_table = window is not None and follows_rows(window["kind"])
     if condition is None or is_in_table:
         return f"\nFROM {stream.function_call(window)}"
@@ -226,8 +226,8 @@ def _operator_text(
         window: The windows; None without windows.
         clauses: The arguments of the windows that are clauses.
         operator: The call of the operator, as data.
-        selection: The steps on its results. They are written as a query around this one: SELECT cannot compute with the
-            columns of an operator.
+        selection: The steps on the results. They are written as a query around that of the operator, in which SELECT
+            cannot compute with the columns of the operator.
     """
     extent = "window" if window is not None else "lifetime"
     items = [with_alias(over_modules(name, calls={}), name) for name in (*stream.keys, extent)]
@@ -259,16 +259,16 @@ class _AggregateQuery:
     def text(self) -> str:
         """Return the text of the query.
 
-        If SELECT renames or leaves out modules, or computes with their results, it is written as a query around another
-        one, which has all of them under their names.
+        If SELECT renames or leaves out modules, or computes with their results, the text is that of two queries. The
+        inner one has the results of all modules under their names, and SELECT stands in the one around it.
         """
         keys = self.stream.keys
         extent = "window" if self.window is not None else "lifetime"
-        natural = {name: name for name in (*keys, extent, *self.modules)}
-        columns = natural if self.selection.columns is None else self.selection.columns
+        natural_columns = {name: name for name in (*keys, extent, *self.modules)}
+        columns = natural_columns if self.selection.columns is None else self.selection.columns
         if self._is_plain(columns):
             return self._text_of(columns, has_conditions=True)
-        inner = self._text_of(natural, has_conditions=False)
+        inner = self._text_of(natural_columns, has_conditions=False)
         if self.selection.conditions or self.selection.columns is not None:
             return self.selection.around(inner)
         return inner

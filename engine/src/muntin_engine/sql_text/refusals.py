@@ -66,7 +66,7 @@ def refuse_unread(source: SqlText, *nodes: Any) -> None:
 
     Args:
         source: The text.
-        nodes: The nodes. Their parts are checked, but not the parts of these, except those of an alias of a table.
+        nodes: The nodes. Only their own parts are checked, and those of an alias of a table, but no parts of parts.
 
     Raises:
         SqlError: A node has such a part.
@@ -115,7 +115,7 @@ def refuse_groupings(source: SqlText, group: Any) -> None:
     Raises:
         SqlError: There are several groupings.
     """
-    # sqlglot has them among the keys, or apart from these, depending on how they are written.
+    # sqlglot has groupings among the keys or apart from the keys, depending on how they are written.
     sets = [part for part in group.expressions if isinstance(part, _GROUPINGS)]
     has_sets = any(group.args.get(name) for name in ("rollup", "cube", "grouping_sets", "totals", "all"))
     if sets or has_sets:
@@ -123,13 +123,13 @@ def refuse_groupings(source: SqlText, group: Any) -> None:
         raise source.error(node, f"{text_of(node)} is several groupings", "write a query for each, or name the keys")
 
 
-def refuse_other_rows(source: SqlText, output: Any) -> None:
+def refuse_other_rows(source: SqlText, column: Any) -> None:
     """Refuse a column of SELECT that computes over several results, or has words that modules do not read.
 
     Raises:
         SqlError: The column has a window function, an aggregate that is no module, or words such as IGNORE NULLS.
     """
-    for node in output.walk():
+    for node in column.walk():
         if isinstance(node, exp.Window | exp.RowNumber):
             fact = f"{text_of(node)} reads other rows, and results come one by one"
             raise source.error(node, fact, "stats.top_k and stats.top_by rank within a window; LAST(...) follows rows")
@@ -142,12 +142,12 @@ def refuse_other_rows(source: SqlText, output: Any) -> None:
             raise source.error(node, fact, "nulls are skipped; the order is that of events: TABLE rides ORDER BY line")
 
 
-def refuse_aggregates(source: SqlText, output: Any) -> None:
+def refuse_aggregates(source: SqlText, column: Any) -> None:
     """Refuse aggregates over rows that have no windows: the results of a query, or the pairs of a join.
 
     Raises:
         SqlError: The column has such an aggregate.
     """
-    for call in output.find_all(exp.Anonymous):
+    for call in column.find_all(exp.Anonymous):
         if call.name.upper() in AGGREGATES:
             raise source.error(call, f"{text_of(call)} needs windows of its own", AS_TABLE)

@@ -30,10 +30,10 @@ def over_modules(text: str, calls: Mapping[str, str]) -> str:
     """
     if text in calls:
         return calls[text]
-    if text in NAMES_IN_SQL:
+    if text in NAMES_IN_SQL:  # such as `window.start`, which is `window_start` in SQL
         return NAMES_IN_SQL[text]
-    # Calls of modules are not Spark's SQL, so they cannot be parsed. So each name of a result is replaced by a mark,
-    # which is a name that cannot occur; and each mark by the call, once the expression is written.
+    # Calls of modules are not Spark's SQL and cannot be parsed. So each name of a result is replaced by a mark, which
+    # is a name that cannot occur. Once the expression is written, each mark is replaced by the call.
     marks = {name: f"__{place}__" for place, name in enumerate(calls)}
     tree = parse_expression(text)
     for column in columns_in(tree):
@@ -61,15 +61,23 @@ def over_streams(text: str, columns: Mapping[str, str]) -> str:
     for column in columns_in(tree):
         path = _path(column)
         if path in columns:
-            column.replace(parse_expression(columns[path]))
+            expression = parse_expression(columns[path])
+            if isinstance(expression, exp.Binary | exp.Unary | exp.Predicate):
+                expression = exp.paren(expression)  # `n * 2` with `l.km + 1` for `n` is `(l.km + 1) * 2`
+            column.replace(expression)
     return str(tree.sql(dialect="spark"))
 
 
 def qualified(text: str, alias: str) -> str:
     """Return an expression over one stream with the alias of the stream before each column."""
-    tree = parse_expression(text)
-    for column in columns_in(tree):
-        column.set("table", exp.to_identifier(alias))
+
+    def with_stream(node: Any) -> Any:
+        """Return a column after the alias, with all parts of its path, such as `l.position.lat`; other nodes stay."""
+        if not isinstance(node, exp.Column):
+            return node
+        return exp.Dot.build([exp.to_identifier(alias), *(part.copy() for part in node.parts)])
+
+    tree = parse_expression(text).transform(with_stream)
     return str(tree.sql(dialect="spark"))
 
 

@@ -37,9 +37,9 @@ def over_results(
         source: The text.
         node: The expression.
         alias: The name of the stream or of the inner query, which may stand before its columns.
-        columns: The columns that it may read, expressions over the results by their names in small letters; None to
-            allow all columns of the results, if these are not known here.
-        calls: The nodes of calls of modules within it, each with the name of the module's result.
+        columns: The columns that the expression may read: expressions over the results by their names in small letters.
+            None allows all columns of the results, if these are not known here.
+        calls: The nodes of calls of modules within the expression, each with the name of the module's result.
         advice: The advice for an unknown column, where `{}` is its name.
 
     Raises:
@@ -53,7 +53,8 @@ def over_results(
         nodes_of_calls.update(id(part) for part in call.walk())
 
     # Each other column is replaced by its expression over the results.
-    text_by_name = WINDOW_COLUMNS if columns is None else columns  # the names that do not stand for themselves
+    # Any other column of unknown results stands for itself: only those of windows have another expression.
+    text_by_name = WINDOW_COLUMNS if columns is None else columns
     for column in node.find_all(exp.Column):
         if id(column) in nodes_of_calls:
             continue
@@ -63,7 +64,7 @@ def over_results(
         name = name_node.name
         text = text_by_name.get(name.lower())
         if text is None and columns is None:
-            text = spell_name(name)  # any column of the results, as nobody says which there are
+            text = spell_name(name)
         if text is None:
             fact = f"{name} is neither a key nor an aggregate"
             raise source.error(column, fact, f"{closest(name, text_by_name)}\n{advice.format(name)}")
@@ -143,7 +144,7 @@ class SelectItem:
         Args:
             source: The text.
             alias: The name of the stream.
-            columns: The columns that it may read besides modules, as for `over_results`.
+            columns: The columns that this one may read besides results of modules, as for `over_results`.
 
         Raises:
             SqlError: The column reads a column that is neither a key nor the result of a module.

@@ -34,7 +34,7 @@ def from_spark(text: str, error: Any, tables: Iterable[str] = ()) -> QueryError:
     if end is not None:
         message = message[: end.start()]
 
-    # Its first sentence says what is wrong, the others what to do.
+    # The first sentence of the message says what is wrong, the others what to do.
     first_sentence, *other_sentences = _SENTENCES.split(message)
     fact = f"{first_sentence[:1].lower()}{first_sentence[1:]}".rstrip(".")
     advice = " ".join(other_sentences)
@@ -79,7 +79,7 @@ def _position_of(error: Any, text: str) -> int | None:
         if fragment in text:
             return text.index(fragment)
 
-    # A text that cannot be parsed: the message has a line and the number of a character in it.
+    # A text that cannot be parsed: the message has the number of a line, from 1, and of a character in it, from 0.
     position = _POSITION.search(str(error))
     if position is None:
         return None

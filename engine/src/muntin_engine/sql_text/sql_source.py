@@ -18,7 +18,7 @@ class SqlError(QueryError):
 
     Attributes:
         line: The number of the line, from 1 on.
-        column: The number of the character in it, from 1 on.
+        column: The number of the character in that line, from 1 on.
     """
 
     def __init__(self, text: str, start: int, fact: str, advice: str = "") -> None:
@@ -53,7 +53,7 @@ class MarkedNodes(NamedTuple):
 
     Attributes:
         node: The node that stands for the call.
-        within: The node that has all of its words.
+        within: The node that has all words of the call.
     """
 
     node: Any
@@ -66,24 +66,28 @@ class SqlText:
     Attributes:
         text: The text.
         nodes: The nodes that the arguments of a call were read from, by the `id` of the arguments: these are plain
-            data, which have no place for it.
+            data, which have no place for a node.
     """
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.nodes: dict[int, MarkedNodes] = {}
+        self._marked: list[dict[str, Any]] = []
 
     def mark(self, arguments: dict[str, Any], node: Any, within: Any = None) -> dict[str, Any]:
         """Remember the nodes that the arguments of a call were read from, to place errors about the call.
 
+        Arguments that were marked before keep their nodes: what marked them first is nearer to them in the text.
+
         Args:
             arguments: The arguments of the call, by name.
             node: The node that stands for the call.
-            within: The node that has all of its words; None if that is the same node.
+            within: The node that has all words of the call; None if that is the same node.
 
         Returns:
             The same arguments.
         """
+        self._marked.append(arguments)  # as long as they live, no other arguments get their `id`
         self.nodes.setdefault(id(arguments), MarkedNodes(node, within or node))
         return arguments
 

@@ -10,7 +10,7 @@ import inspect
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn
 
 from sqlglot import exp
 
@@ -97,23 +97,51 @@ def value_of(node: Any, source: SqlText) -> Any:  # noqa: PLR0911  # each is a l
             text = str(node.this)
             return int(text) if text.isdigit() else float(text)
         case exp.Neg(this=inner):
-            value = value_of(inner, source)
-            return f"-{value}" if isinstance(value, str) else -value  # a text is a length, such as `1 hour`
+            return _negated(node, value_of(inner, source), source)
         case exp.Interval() | exp.Add():
             return _interval(node, source)
         case exp.VarMap():
             keys = value_of(node.args["keys"], source)
-            values = value_of(node.args["values"], source)
-            return dict(zip(keys, values, strict=True))
+            if any(isinstance(key, list | dict) for key in keys):
+                _refuse_value(node, source)
+            return dict(zip(keys, value_of(node.args["values"], source), strict=True))
         case exp.Array() | exp.Tuple():
             return [value_of(part, source) for part in node.expressions]
         case exp.Column() | exp.Identifier() | exp.Var() | exp.Dot() if not node.find(exp.Anonymous, exp.Func):
             return name_of(node)
     call = read_call(node, source)
     if call is None:
-        advice = "write a literal, an interval, an array or a call of literals"
-        raise source.error(node, f"{text_of(node)} is no value here", advice)
-    return {"kind": call.name, **_by_name(node, call.name, call.positional, source), **call.named}
+        _refuse_value(node, source)
+    by_place = _by_name(node, call.name, call.positional, source)
+    return {"kind": call.name, **all_arguments(node, by_place, call.named, source)}
+
+
+def _negated(node: Any, value: Any, source: SqlText) -> Any:
+    """Return a value with the other sign.
+
+    Args:
+        node: The node of the sign and the value.
+        value: The value after the sign.
+        source: The text.
+
+    Raises:
+        SqlError: The value is neither a number nor a length.
+    """
+    if isinstance(value, str):  # a length, such as `1 hour`
+        return value[1:] if value.startswith("-") else f"-{value}"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        _refuse_value(node, source)
+    return -value
+
+
+def _refuse_value(node: Any, source: SqlText) -> NoReturn:
+    """Raise the error about a node that is no value.
+
+    Raises:
+        SqlError: Always.
+    """
+    advice = "write a literal, an interval, an array or a call of literals"
+    raise source.error(node, f"{text_of(node)} is no value here", advice)
 
 
 class SqlCall(NamedTuple):
@@ -136,7 +164,7 @@ def read_call(node: Any, source: SqlText) -> SqlCall | None:
     A cast is none, though sqlglot has casts among the functions: SQL has other words for it.
 
     Raises:
-        SqlError: An argument is no value.
+        SqlError: An argument is no value, or is given twice.
     """
     prefix = ""
     if isinstance(node, exp.Dot):
@@ -154,10 +182,46 @@ def read_call(node: Any, source: SqlText) -> SqlCall | None:
     named: dict[str, Any] = {}
     for argument in arguments:
         if isinstance(argument, exp.Kwarg):
-            named[argument.this.name.lower()] = value_of(argument.expression, source)
+            add_argument(named, argument.this.name.lower(), argument, source)
         else:
             positional.append(value_of(argument, source))
     return SqlCall(f"{prefix}{name}".lower(), positional, named)
+
+
+def add_argument(values: dict[str, Any], name: str, argument: Any, source: SqlText) -> None:
+    """Add the value of an argument by name to those of a call.
+
+    Args:
+        values: The values of the arguments by name so far, which are changed.
+        name: The name of the argument.
+        argument: The node of the argument, with its name.
+        source: The text.
+
+    Raises:
+        SqlError: The call has another argument of this name, or the argument is no value.
+    """
+    if name in values:
+        raise source.error(argument, f"{name} is given twice", "leave one of them out")
+    values[name] = value_of(argument.expression, source)
+
+
+def all_arguments(node: Any, by_place: Mapping[str, Any], named: Mapping[str, Any], source: SqlText) -> dict[str, Any]:
+    """Return the arguments of a call by the names of their parameters.
+
+    Args:
+        node: The node of the call.
+        by_place: The arguments that stand by place in the text, by the names of their parameters.
+        named: The arguments that stand by name.
+        source: The text.
+
+    Raises:
+        SqlError: An argument stands both by place and by name.
+    """
+    for name in named:
+        is_by_place = name in by_place and by_place[name] != []  # `*triggers` is empty if no trigger stands by place
+        if is_by_place:
+            raise source.error(node, f"{name} is given by its place already", "leave one of them out")
+    return {**by_place, **named}
 
 
 def _signature(name: str) -> list[inspect.Parameter]:
@@ -203,8 +267,8 @@ def _interval(node: Any, source: SqlText) -> str:
     Raises:
         SqlError: The node is no such length.
     """
-    # SQL writes it as INTERVAL '1 hour 30 minutes', or as INTERVAL '1' HOUR + INTERVAL '30' MINUTE. Without the word
-    # INTERVAL, quotes and signs, numbers and units follow each other in turn.
+    # The text is INTERVAL '1 hour 30 minutes', or INTERVAL '1' HOUR + INTERVAL '30' MINUTE. Without the word INTERVAL,
+    # the quotes and the `+` it is a number, its unit, the next number, and so on.
     text = text_of(node)
     words = re.sub(r"(?i)\binterval\b|['\"+]", " ", text).lower().split()
     numbers = words[::2]

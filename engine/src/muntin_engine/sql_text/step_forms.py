@@ -134,8 +134,8 @@ class _Unpacking(_Conversion):
         main = main_parameter(call)
         arguments: dict[str, Any] = {}
         for name, value in step.items():
-            # The main argument stands under the name of the call itself: `{"where": ...}`. A call without it has null
-            # there, as `select` without names has.
+            # The main argument stands under the name of the call itself: `{"where": ...}`. If a call has no main
+            # argument, null stands under its name, as for `select` without names.
             parameter = main if name == call else name
             is_left_out = not parameter or (parameter == "names" and value is None)
             if not is_left_out:

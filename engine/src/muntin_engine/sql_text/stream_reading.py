@@ -49,12 +49,13 @@ class EventSteps(NamedTuple):
     """A table or a query as events.
 
     Attributes:
-        steps: The calls that make them, in order.
-        bases: The arguments of the calls that take keys and orders: `events` or `as_events`, several in a union.
+        steps: The calls that make the events, in order.
+        arguments_of_events: The arguments of each call of `events` or `as_events`, which takes keys and an order; a
+            union has several such calls.
     """
 
     steps: Steps
-    bases: Steps
+    arguments_of_events: list[dict[str, Any]]
 
 
 ReadEvents: TypeAlias = Callable[[Any, TimeColumns], EventSteps]
@@ -89,8 +90,9 @@ class SqlStream:
     """A stream that a FROM clause or a side of a join reads.
 
     Attributes:
-        steps: The calls that make it, in order.
-        bases: The arguments of the calls that take keys and orders: `events` or `as_events`, several in a union.
+        steps: The calls that make the stream, in order.
+        arguments_of_events: The arguments of each call of `events` or `as_events`, which takes keys and an order; a
+            union has several such calls.
         window: The windows; None without windows.
         by_rows: True if its windows follow the events of their key, so that a filter changes where they are cut.
         function: The name of its function.
@@ -99,7 +101,7 @@ class SqlStream:
     """
 
     steps: list[dict[str, Any]]
-    bases: list[dict[str, Any]]
+    arguments_of_events: list[dict[str, Any]]
     window: dict[str, Any] | None
     by_rows: bool
     function: str
@@ -109,24 +111,25 @@ class SqlStream:
     @property
     def keys(self) -> list[str] | None:
         """The keys that the query names for the stream; None if it names none."""
-        return self.bases[0].get("key")
+        return self.arguments_of_events[0].get("key")
 
     @keys.setter
     def keys(self, keys: list[str]) -> None:
         # Each stream of a union has the keys of the union.
-        for base in self.bases:
-            base["key"] = keys
+        for arguments in self.arguments_of_events:
+            arguments["key"] = keys
 
     @property
     def time(self) -> str | None:
         """The column with the times of points or samples; None for events with a start and an end."""
-        return self.bases[0].get("at")
+        return self.arguments_of_events[0].get("at")
 
     @property
     def point_time(self) -> str | None:
         """The column with the times of events, if events are points at the times that the column has; else None."""
         has_other_lifetimes = any(name in LIFETIMES for step in self.steps for name in step)
-        if self.window is not None or has_other_lifetimes or any(base.get("edge") for base in self.bases):
+        has_samples = any(arguments.get("edge") for arguments in self.arguments_of_events)
+        if self.window is not None or has_other_lifetimes or has_samples:
             return None
         return self.time
 
@@ -260,25 +263,25 @@ class _StreamReading:
         """
         stream_table = self._pop_table()
         columns = self._pop_descriptor()
-        steps, bases = read_events(stream_table.this, TimeColumns(columns, self._node))
+        steps, arguments_of_events = read_events(stream_table.this, TimeColumns(columns, self._node))
 
-        # Arguments of events stand beside the table as clauses, or are arguments of the function, which
-        # `_window_arguments` adds. The steps after THEN are no arguments but calls on the events.
-        event_arguments = self._arguments_of_table(stream_table, columns)
-        window = self._window_arguments(event_arguments)
-        steps += event_arguments.pop("then", [])
-        for base in bases:
-            base.update(event_arguments)
-            self._source.mark(base, self._node)
+        # Some arguments of `events` stand beside the table as clauses. Others are arguments of the function:
+        # `_window_arguments` adds these. The steps after THEN are no arguments but calls on the events.
+        shared_arguments = self._arguments_of_table(stream_table, columns)
+        window = self._window_arguments(shared_arguments)
+        steps += shared_arguments.pop("then", [])
+        for arguments in arguments_of_events:  # each stream of a union gets them
+            arguments.update(shared_arguments)
+            self._source.mark(arguments, self._node)
         follows_rows = self._function is None or self._function.by_rows  # windows of plugins are taken to do so
         return SqlStream(
             steps=steps,
-            bases=bases,
+            arguments_of_events=arguments_of_events,
             window=window,
             by_rows=window is not None and follows_rows,
             function=self._name.upper(),
             node=self._node,
-            alias=self._alias(table, bases[0].get("df")),
+            alias=self._alias(table, events_table=arguments_of_events[0].get("df")),
         )
 
     def _pop_table(self) -> Any:
@@ -305,6 +308,7 @@ class _StreamReading:
         Raises:
             SqlError: Another argument stands before the DESCRIPTOR.
         """
+        # `_pop_table` has removed the table, so the DESCRIPTOR is the first argument that is left.
         if any(map(_is_descriptor, self._positional[1:])):
             fact = f"{text_of(self._positional[0])} stands before the DESCRIPTOR"
             advice = "several keys stand in parentheses: TABLE rides PARTITION BY (station, city)"
@@ -352,7 +356,8 @@ class _StreamReading:
         # Arguments by name are of the windows or of events.
         for parameter, argument in self._by_name.items():
             written_name = argument.this.name.lower()
-            if parameter in window:
+            is_beside_table = parameter in EVENT_ARGUMENTS and parameter in event_arguments  # as ORDER BY
+            if parameter in window or is_beside_table:
                 fact = f"{written_name} is given by its place already"
                 raise self._source.error(argument, fact, "leave one of them out")
             if parameter in EVENT_ARGUMENTS and parameter not in self._parameters:

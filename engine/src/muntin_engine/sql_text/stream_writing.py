@@ -20,20 +20,20 @@ class WrittenStream:
 
     Attributes:
         table: The text after the word TABLE: a name, or a query in parentheses.
-        base: The arguments of the call of `events` or `as_events` that makes the stream.
+        event_arguments: The arguments of the call of `events` or `as_events` that makes the stream.
         steps: The calls after that one.
         shared_keys: For a union, the keys that each of its streams has; None for another stream.
     """
 
     table: str
-    base: Mapping[str, Any] = field(default_factory=dict)
+    event_arguments: Mapping[str, Any] = field(default_factory=dict)
     steps: Steps = field(default_factory=list)
     shared_keys: Sequence[str] | None = None
 
     @property
     def partition_keys(self) -> list[str]:
         """The keys of PARTITION BY, as expressions."""
-        keys = self.base.get("key") or []
+        keys = self.event_arguments.get("key") or []
         return [keys] if isinstance(keys, str) else list(keys)
 
     @property
@@ -59,7 +59,8 @@ class WrittenStream:
 
     def without_keys(self) -> WrittenStream:
         """Return the stream without PARTITION BY."""
-        return replace(self, base={name: value for name, value in self.base.items() if name != "key"})
+        arguments_without_keys = {name: value for name, value in self.event_arguments.items() if name != "key"}
+        return replace(self, event_arguments=arguments_without_keys)
 
     def function_call(self, window: Mapping[str, Any] | None) -> str:
         """Return the call of the window function that makes the stream.
@@ -78,7 +79,7 @@ class WrittenStream:
         # The table and its times, the arguments of the windows, then those of the events.
         arguments = [self._table(), *self._descriptor(), *map(spell_value, call.positional)]
         arguments += [f"{parameter.upper()} => {spell_value(value)}" for parameter, value in call.by_name.items()]
-        for parameter, value in self.base.items():
+        for parameter, value in self.event_arguments.items():
             if parameter in EVENT_ARGUMENTS and parameter != "order":  # ORDER BY stands beside the table
                 is_column = EVENT_ARGUMENTS[parameter] == "column"
                 spelled = spell_column(value) if is_column else spell_value(value)
@@ -87,8 +88,12 @@ class WrittenStream:
 
     def _descriptor(self) -> list[str]:
         """Return DESCRIPTOR with the columns of times; nothing for the results of a query, which have their windows."""
-        times = [self.base[name] for name in ("at", "start", "end") if self.base.get(name) is not None]
-        return [f"DESCRIPTOR({', '.join(map(spell_column, times))})"] if times else []
+        times: list[str] = []
+        for parameter in ("at", "start", "end"):
+            column = self.event_arguments.get(parameter)
+            if column is not None:
+                times.append(spell_column(column))
+        return [f"DESCRIPTOR({', '.join(times)})"] if times else []
 
     def _table(self) -> str:
         """Return the argument TABLE with the keys, the order and the clauses of the stream.
@@ -99,11 +104,11 @@ class WrittenStream:
         words = [f"TABLE {self.table}"]
         if self.partition_keys:
             words.append(f"PARTITION BY {_in_parentheses(self.partition_keys)}")
-        if order := self.base.get("order"):
+        if order := self.event_arguments.get("order"):
             words.append(f"ORDER BY {_in_parentheses(order if isinstance(order, list) else [order])}")
         for clause in (WATERMARK, LATE):
-            if self.base.get(clause.parameter) is not None:
-                words.append(clause.write(self.base[clause.parameter]))
+            if self.event_arguments.get(clause.parameter) is not None:
+                words.append(clause.write(self.event_arguments[clause.parameter]))
         for step in self.steps:
             call, arguments = call_of(step)
             words.append(write_then_step(call, arguments))

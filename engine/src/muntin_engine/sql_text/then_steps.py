@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from muntin_engine.sql_text.sql_source import SqlText, closest
-from muntin_engine.sql_text.sql_values import read_call, spell_name, spell_value, text_of
+from muntin_engine.sql_text.sql_values import all_arguments, read_call, spell_name, spell_value, text_of
 
 _CALLS_OF_COLUMNS: Final = ("with_columns", "select")
 STEPS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -28,7 +28,7 @@ def read_then_steps(clause: Any, source: SqlText) -> Iterator[dict[str, Any]]:
     """Yield the steps of one THEN clause, each a call of an event stream with its arguments by name.
 
     Raises:
-        SqlError: A part of the clause is no such call.
+        SqlError: A part of the clause is no such call, or has an argument twice.
     """
     for part in clause.expressions:
         call = read_call(part, source)
@@ -50,7 +50,7 @@ def read_then_steps(clause: Any, source: SqlText) -> Iterator[dict[str, Any]]:
             # The names of such arguments are those that the columns get, not names of parameters.
             arguments["columns"] = call.named
         else:
-            arguments.update(call.named)
+            arguments = all_arguments(part, arguments, call.named, source)
         yield {call.name: source.mark(arguments, part)}
 
 
@@ -73,7 +73,7 @@ def write_then_step(call: str, arguments: Mapping[str, Any]) -> str:
             words.append(spell_value(arguments[name]))
     words += map(spell_name, arguments.get("names") or ())
 
-    # The others by name, and computed columns by the names that they get.
+    # Other arguments by name, and computed columns by the names that they get.
     by_name = {name: value for name, value in arguments.items() if name not in ("names", "columns", *STEPS[call])}
     by_name |= arguments.get("columns", {})
     words += [f"{spell_name(name)} => {spell_value(value)}" for name, value in by_name.items()]

@@ -50,10 +50,10 @@ class _TimeSum:
     def plus(self, other: _TimeSum) -> _TimeSum:
         """Return the sum of this and another sum."""
         return _TimeSum(
-            self.left + other.left,
-            self.right + other.right,
-            self.microseconds + other.microseconds,
-            self.number + other.number,
+            left=self.left + other.left,
+            right=self.right + other.right,
+            microseconds=self.microseconds + other.microseconds,
+            number=self.number + other.number,
         )
 
     def negated(self) -> _TimeSum:
@@ -100,7 +100,7 @@ class TimeBounds:
     most: list[_Bound] = field(default_factory=list)
 
     def reads_both_times(self, node: Any) -> bool:
-        """Return True if a condition reads the time of a point of either stream; streams of intervals have none."""
+        """Return True if a condition reads the times of both streams, which only streams of points have."""
         columns = list(node.find_all(exp.Column))
         has_left = any(_is_time(column, self.left) for column in columns)
         has_right = any(_is_time(column, self.right) for column in columns)
@@ -170,7 +170,7 @@ class TimeBounds:
         return steps
 
     def _comparisons(self, node: Any) -> Iterator[tuple[_TimeSum, bool]]:
-        """Yield the differences that are zero or more by a condition, each with True if it may not be zero.
+        """Yield the differences that a condition makes zero or more, each with True if the difference may not be zero.
 
         `a BETWEEN b AND c` has two of them, `a - b` and `c - a`. A condition that is no comparison of sums has none.
         """
@@ -185,7 +185,7 @@ class TimeBounds:
                 yield from self._not_less(node.expression, node.this, is_strict=is_strict)
 
     def _not_less(self, larger: Any, smaller: Any, *, is_strict: bool = False) -> Iterator[tuple[_TimeSum, bool]]:
-        """Yield the difference of two expressions with `is_strict`, if both are sums of times and lengths."""
+        """Yield `larger - smaller` with `is_strict`; nothing if one of the two is no sum of times and lengths."""
         above = self._sum(larger)
         below = self._sum(smaller)
         if above is not None and below is not None:
@@ -233,7 +233,7 @@ class TimeBounds:
             return length
         if any(isinstance(other.length.number, Decimal) for other in (*self.least, *self.most)):
             fact = "a decimal has no next one, so a bound over decimals is included"
-            raise self.source.error(bound.node, fact, self._advice("2.5"))
+            raise self.source.error(bound.node, fact, self._advice(length="2.5"))
         return length + inwards
 
     def _advice(self, length: str = "INTERVAL '1' HOUR") -> str:

@@ -54,12 +54,14 @@ def overseen(settings: WorkerSettings, axis: Axis) -> Iterator[None]:
         yield
         replaced_names = shared_code.restore()
         if replaced_names:
-            raise _broken_contract(replaced_names, axis)
+            raise _broken_contract(replaced_names, axis)  # goes through `except BaseException` below without a change
     except GeneratorExit:  # Spark needs no more rows of the task, which has not failed
+        shared_code.restore()  # for the next task of the worker; nobody would get an error about it
         _end_task(trace)
         raise
     except BaseException as error:
-        # The trace still says that the task runs: the process may die of this error, if a module closed its files, say.
+        # The trace still says that the task runs. For the process may die of this error: a module may have closed its
+        # files, for example.
         replaced_names = shared_code.restore()
         os.environ.pop("SPARK_SIMPLIFIED_TRACEBACK", None)  # it would leave out causes, and so the module's traceback
         # Replaced code may be the reason for an error such as a state that cannot be read, so it is reported instead.
@@ -140,10 +142,10 @@ def _broken_contract(replaced_names: Sequence[str], axis: Axis) -> ModuleContrac
 def _describe_last_call(axis: Axis) -> str:
     """Describe the last call of a module: its label, and lines with the key and the window if they are known.
 
-    It is empty if no module has run in this process.
+    If no module has run in this task, the text names the last module of earlier tasks, and is empty if there is none.
     """
     label = CURRENT_CALL.label
-    if not label:  # none has run in this task
+    if not label:
         previous = CURRENT_CALL.previous_label
         return f"{previous}, in an earlier task of this worker" if previous else ""
     key_and_window = CURRENT_CALL.located()

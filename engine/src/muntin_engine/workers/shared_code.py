@@ -61,7 +61,13 @@ class SharedCode(NamedTuple):
         return cls({**_BUILTINS}, {**_MODULES}, protocol)
 
     def restore(self) -> list[str]:
-        """Restore the code that was replaced or removed since the copies were made, and return its names."""
+        """Restore the code that was replaced or removed since the copies were made.
+
+        It stands in the builtins, in `sys.modules`, and in the modules by which a worker talks with Spark.
+
+        Returns:
+            The names of the code that was restored.
+        """
         # A module may have replaced any builtin: until they are restored, only syntax and methods may be used here.
         replaced_names: list[str] = []
         if self.builtins != _BUILTINS:

@@ -97,7 +97,8 @@ class FileTrace:
         numbers = self._numbers
         numbers[_START] = window.start
         numbers[_END] = window.end
-        # Only another key is spelled, which takes longer than all else here. The first key after `set_module` is one.
+        # A key is spelled only if it is not the one of the last call, as this takes longer than all else here. After
+        # `set_module` there is no such key.
         if key is not self._key:
             self._key = key
             self._write(_KEY, safe_repr(key, 200))

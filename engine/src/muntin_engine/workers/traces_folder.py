@@ -60,7 +60,8 @@ def describe_workers() -> str:
 def last_death(folders: Sequence[Path] | None = None) -> str:
     """Describe the last call of a worker on this machine that died, in a task or after it; empty if none died.
 
-    When a worker dies, Spark ends the workers of other tasks. Which one died first is not known, so all are described.
+    When a worker dies, Spark ends the workers of other tasks. Which one died first is not known, so all that died in
+    tasks are described. If all died after their tasks, it is the one whose task began last.
 
     Args:
         folders: The folders of the traces; None for that of this program.

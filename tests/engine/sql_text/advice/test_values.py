@@ -37,6 +37,16 @@ CASES: Final[Cases] = {
         "after_count takes count",
         f"{COUNTS} EMIT EARLY after_count(count => 1)",
     ),
+    "a name twice": (
+        f"{COUNTS} EMIT EARLY after_count(count => 1, count => 2)",
+        "leave one of them out",
+        f"{COUNTS} EMIT EARLY after_count(count => 2)",
+    ),
+    "a place and a name": (
+        f"{COUNTS} EMIT EARLY after_count(1, count => 2)",
+        "leave one of them out",
+        f"{COUNTS} EMIT EARLY after_count(2)",
+    ),
     "no length of time": (
         of_rides("'1' HOUR", "'1' MONTH"),
         "write INTERVAL '10' MINUTES; units are microsecond, millisecond, second, minute, hour, day, week",
