@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
@@ -31,6 +32,15 @@ def rows_of_two_keys(spark: SparkSession) -> DataFrame:
 def overflow_warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     """Return the texts of the warnings of values that their columns cannot hold."""
     return [record.getMessage() for record in caplog.records if record.name == "muntin.overflows"]
+
+
+def awaited_warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Return these warnings of a stream, at the latest after a minute: Spark tells a listener of them when it can."""
+    for _ in range(600):
+        if overflow_warnings(caplog):
+            break
+        time.sleep(0.1)
+    return overflow_warnings(caplog)
 
 
 def sums(df: DataFrame, evaluator: Literal["auto", "general"] = "auto") -> Query:
@@ -88,7 +98,7 @@ def test_a_stream_counts_the_values_that_its_columns_cannot_hold_and_warns_once(
     assert sum(counts["overflows:total"] for counts in counts_of(running)) == 2
     metrics = [batch_metrics(progress)["muntin"].overflows for progress in running.recentProgress]
     assert sum(overflows.get("total", 0) for overflows in metrics) == 2
-    (warning,) = overflow_warnings(caplog)
+    (warning,) = awaited_warnings(caplog)
     assert "too large for the column 'total'" in warning
 
 

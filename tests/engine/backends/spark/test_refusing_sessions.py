@@ -171,6 +171,6 @@ def test_a_session_that_runs_is_returned_although_it_refuses_settings(refusing: 
 def test_a_setting_that_a_start_cannot_do_without_is_named(refusing: SparkSession) -> None:
     with (
         pytest.raises(SetupError, match=f"the session refuses to set {REPARTITIONED}"),
-        write._set(refusing, {REPARTITIONED: "3"}),
+        write._set_for_start(refusing, {REPARTITIONED: "3"}),
     ):
         pytest.fail("nothing starts")
