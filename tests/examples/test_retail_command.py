@@ -67,7 +67,7 @@ def test_a_kind_is_drawn_over_three_events(catalog: Catalog) -> None:
     #  [----)          a
     #     [----)       b
     #             [-)  c
-    #  [--------)  [--)
+    #  [--------) [--)  windows, each up to a tick after its last event
     lines = describe(catalog, "retail.visits").drawing.splitlines()
     assert lines[-2:] == ["window   [--------)        2", "window              [--)   1"]
 

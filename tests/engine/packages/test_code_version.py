@@ -212,6 +212,15 @@ class OneSlot:
         self.amount = amount
 
 
+class PrivateSlot:
+    """Has a slot whose attribute Python names after the class as well."""
+
+    __slots__ = ("__amount",)
+
+    def __init__(self, amount: int) -> None:
+        self.__amount = amount
+
+
 class SlotAndField(OneSlot):
     """Has a field beside the slot of its base."""
 
@@ -242,6 +251,7 @@ def class_that_uses(value: object) -> type:
         (list[int], list[int], list[str]),
         (Plain(), Plain(), Declared()),
         (OneSlot(1), OneSlot(1), OneSlot(2)),
+        (PrivateSlot(1), PrivateSlot(1), PrivateSlot(2)),
         (SlotAndField(1, 1), SlotAndField(1, 1), SlotAndField(2, 1)),
         (SlotAndField(1, 1), SlotAndField(1, 1), SlotAndField(1, 2)),
     ],

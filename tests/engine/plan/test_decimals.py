@@ -18,7 +18,7 @@ from muntin_engine.plan import NamedColumn
 from muntin_engine.plan.continuing import check_plans
 from muntin_engine.plan.identity import plan_identity
 from muntin_engine.plan.lengths import AxisScale
-from muntin_engine.wire.times import as_ticks, as_times, too_far
+from muntin_engine.wire.times import as_ticks, as_times, far_times_column
 from muntin_patterns import FollowedBy
 from tests.engine.plan.plans import plan_of, planned
 
@@ -80,7 +80,7 @@ def test_ticks_are_the_digits_of_a_decimal_and_become_the_same_decimal_again(see
     tick_array = as_ticks(sliced_array)
     assert tick_array.to_pylist() == ticks
     assert as_times(tick_array, sliced_array.type).equals(sliced_array)
-    assert too_far("start", sliced_array, tick_array) == {}
+    assert far_times_column("start", sliced_array, tick_array) == {}
 
 
 def test_a_decimal_of_too_many_ticks_has_the_farthest_tick_and_is_kept_in_a_column_of_its_own() -> None:
@@ -88,5 +88,5 @@ def test_a_decimal_of_too_many_ticks_has_the_farthest_tick_and_is_kept_in_a_colu
     array = pa.array([*map(Decimal, far_numbers), Decimal(7), None], pa.decimal128(38, 0))
     ticks = as_ticks(array)
     assert ticks.to_pylist() == [2**62, -(2**62), 2**62, -(2**62), 2**62, 7, None]
-    far_decimals = too_far("start", array, ticks)["far_start"]
+    far_decimals = far_times_column("start", array, ticks)["far_start"]
     assert far_decimals.to_pylist() == [*map(Decimal, far_numbers), None, None]

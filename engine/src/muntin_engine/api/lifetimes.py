@@ -273,8 +273,8 @@ class ChangesLifetimes(ChangesPayload):
             )
         if grid.size > grid.hop and not change.may_overlap:
             raise QueryError(
-                f"{change.call}({change.windows}) cannot align lifetimes: these windows overlap, so events would meet "
-                "that share none of them\n"
+                f"{change.call}({change.windows}) cannot align lifetimes: these windows overlap, and events that have "
+                "no window in common would meet\n"
                 "  expected: tumbling(...); to join the events that share a window: join(..., same_window=...)"
             )
         return self._with_ends(change.call, change)

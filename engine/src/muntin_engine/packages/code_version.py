@@ -304,8 +304,13 @@ def _slots(value: object) -> dict[str, object]:
         slots = vars(cls).get("__slots__", ())
         names = (slots,) if isinstance(slots, str) else slots  # a class may have the name of its only slot
         for name in names:
-            if name != "__dict__" and hasattr(value, name):
-                attributes[name] = getattr(value, name)
+            if name in ("__dict__", "__weakref__"):
+                continue
+            # Python gives a private attribute the name of its class too: `__x` of the class A is `_A__x`.
+            is_private = name.startswith("__") and not name.endswith("__")
+            attribute = f"_{cls.__name__.lstrip('_')}{name}" if is_private else name
+            if hasattr(value, attribute):
+                attributes[attribute] = getattr(value, attribute)
     return attributes
 
 

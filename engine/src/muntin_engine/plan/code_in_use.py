@@ -94,7 +94,7 @@ def changed_code(stored: QueryIdentity, current: QueryIdentity) -> list[ChangedC
 
 
 def with_stored_hashes(identity: QueryIdentity, stored: QueryIdentity) -> QueryIdentity:
-    """Return an identity to store in which code of an unchanged version keeps the hash that the checkpoint has of it.
+    """Return the identity to store: where code changed under an unchanged version, it keeps the hash of the checkpoint.
 
     Each restart then compares the code with that of the first run of its version, and warns of a change every time.
 
@@ -104,6 +104,6 @@ def with_stored_hashes(identity: QueryIdentity, stored: QueryIdentity) -> QueryI
     """
     code = dict(identity["code"])
     for change in changed_code(stored, identity):
-        _, *version_and_rules = code[change.name]
+        _current_hash, *version_and_rules = code[change.name]
         code[change.name] = [change.stored, *version_and_rules]
     return {**identity, "code": code}

@@ -18,7 +18,7 @@ from muntin_engine.modules.abilities import states_replace_rows
 from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.plan import Plan
-from muntin_engine.time.lifetimes import LifetimeChange
+from muntin_engine.time.lifetimes import LengthColumn, LifetimeChange
 from muntin_engine.time.progress_tracker import watermark_by_policy
 
 _NO_VALUE: Final = (
@@ -148,6 +148,10 @@ def _check_lifetime_change(change: LifetimeChange, input: Input) -> None:
         check_zone(windows, input.columns.start)
     # The identity of a change is the name of its call, and the arguments: lengths in ticks, or windows and columns.
     _call_name, *arguments = change.identity()
+    # The identity has a length by column as text.
+    length = getattr(change, "length", None)
+    if isinstance(length, LengthColumn):
+        arguments.append(length.least)
     for argument in arguments:
         if isinstance(argument, int) and abs(argument) > LONGEST_WINDOW:
             raise QueryError(f"{change.call}() takes lengths of up to {LONGEST_WINDOW} ticks, got {argument}")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
 from difflib import get_close_matches
+from math import isfinite
 from typing import Any, Final
 
 from muntin.errors import MuntinError, QueryError, message_of
@@ -125,7 +126,8 @@ class _PlainReader:
             return data.isoformat()  # YAML reads a day that is not quoted as a date
         if isinstance(data, int) and data.bit_length() > _MOST_BITS:
             raise PlacedError(here, f"a number of more than {_MOST_BITS} bits is none that Muntin reads")
-        if data is None or isinstance(data, bool | str | int | float):
+        is_finite = not isinstance(data, float) or isfinite(data)  # YAML has `.nan` and `.inf`, and JSON neither
+        if (data is None or isinstance(data, bool | str | int | float)) and is_finite:
             return data
         expected = "expected: text, a number, a list or an object"
         raise PlacedError(here, f"{data!r:.80} is nothing that JSON has\n  {expected}")

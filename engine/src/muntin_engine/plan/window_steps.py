@@ -29,16 +29,18 @@ def steps_of(plan: Plan) -> tuple[RegularWindows, ...]:
 
 
 def why_no_grid(plan: Plan) -> str | None:
-    """Return the reason why a query's windows do not lie on a grid; None if they do.
+    """Return the reason why a query's windows do not lie on a grid; None if they do, or if one running state can follow them.
 
     On a grid windows are regular, and the members of a window are the events that overlap it.
     """
     for window in plan.windows:
         if window.waits_for_events:
             return f"{plan.words.spell_window(window)} is cut by each key's own events"
-        # With a reach, an event stays a member for that long after its end, of windows that do not overlap it. Windows
-        # that grow within a period have a reach as well, and `holds_past` is 0: `_why_not_growing` decides about them.
-        if 0 < window.reach <= window.holds_past:
+        # With a reach, an event stays a member for that long after its end, of windows that do not overlap it. On a
+        # grid `holds_past` is the reach or more. Windows that grow within a period have a reach as well, and their
+        # `holds_past` is 0: `_why_not_growing` decides about them.
+        members_outlast_overlap = 0 < window.reach <= window.holds_past
+        if members_outlast_overlap:
             return "events are members of windows that they do not overlap, by the window's reach"
         if window.grid() is None:
             why_not = _why_not_growing(plan, window)

@@ -119,6 +119,7 @@ class ChangelogTable(InformedSink):
         Raises:
             StateError: The folder was deleted or emptied while the query ran, or its pointer is damaged.
         """
+        # Taken also where nothing is written: the next micro-batch must not find the number of rows of this one.
         row_count = self._pop_row_count()
         with self._versions.locked():
             self._versions.check_owned()

@@ -266,10 +266,11 @@ def _spell_window(value: Any, identity: QueryIdentity) -> str:
         window = from_dict(value)
     except WindowError:  # its plugin is gone, or has other fields now
         return ", ".join(f"{name} {part}" for name, part in value.items())
-    places = places_of(identity)
-    if places is not None:
-        window = window.with_lengths(lambda length: DecimalLength.of(length, places))
-    is_number = places is not None or identity.get("times") == "ticks"
+    # Lengths are stored in ticks; a query over decimal times writes them as decimals.
+    decimal_places = decimal_places_of(identity)
+    if decimal_places is not None:
+        window = window.with_lengths(lambda length: DecimalLength.of(length, decimal_places))
+    is_number = decimal_places is not None or identity.get("times") == "ticks"
     spelled = window.spell(Axis.TICKS if is_number else Axis.TIME)
     is_of_plugin = "." in window.name  # kinds of Muntin itself have no version of their own
     return f"{spelled}, version {value['version']}" if is_of_plugin else spelled
@@ -356,13 +357,13 @@ def _spell_late(value: object, identity: QueryIdentity) -> str:
 
 def _spell_length(value: Any, identity: QueryIdentity) -> str:
     """Return a length on the axis: in words where the axis is time, as a number otherwise."""
-    places = places_of(identity)
+    places = decimal_places_of(identity)
     if places is not None:
         return str(DecimalLength.of(value, places))
     return str(value) if identity.get("times") == "ticks" else spell_ticks(value)
 
 
-def places_of(identity: QueryIdentity) -> int | None:
+def decimal_places_of(identity: QueryIdentity) -> int | None:
     """Return the number of decimal places of times; None if times are no decimals."""
     match = _DECIMALS.fullmatch(str(identity.get("times")))
     return None if match is None else int(match[1])

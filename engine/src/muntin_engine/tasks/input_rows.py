@@ -20,7 +20,7 @@ from muntin_engine.wire.arrow_arrays import arrow_array
 from muntin_engine.wire.event_ids import in_utc
 from muntin_engine.wire.shuffle import RowCounts
 from muntin_engine.wire.task_payload import InputTask
-from muntin_engine.wire.times import too_far
+from muntin_engine.wire.times import far_times_column
 from muntin_engine.wire.value_flags import flags, forbidden_nulls
 
 
@@ -128,10 +128,11 @@ def typed_columns(input_task: InputTask, rows: BatchRows) -> dict[str, pa.Array]
         columns["change"] = batch.column("change")
         columns["new_end"] = rows.times.new_end
 
-    # A decimal may lie further away than ticks reach. Such a row is rejected: the time travels as it came, to be shown.
+    # A decimal may lie further away than ticks reach. Such a row is rejected, and one more column, `far_` and the name,
+    # has the time as it came, to be shown.
     for name, ticks in zip(rows.times._fields, rows.times, strict=True):
         if name in batch.schema.names and pa.types.is_decimal(batch.column(name).type):
-            columns |= too_far(name, batch.column(name), ticks)
+            columns |= far_times_column(name, batch.column(name), ticks)
 
     if "id" in batch.schema.names:
         ids = batch.column("id")

@@ -32,7 +32,7 @@ def check_sink(
     tried, so a sink of a hundred lines is written to some hundreds of times. A crash is an exception in the process of
     the test; it is not the end of the process, nor of the machine.
 
-    | law | what is tried |
+    | law | what is tried, and what has to come of it |
     |---|---|
     | every row arrives | micro-batches with rows and without |
     | a micro-batch that comes again changes nothing | each comes twice, in another order, also to a new sink |

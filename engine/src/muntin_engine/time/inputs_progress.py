@@ -81,8 +81,9 @@ class InputsProgress(NamedTuple):
             )
             inputs.append(tracker.in_steps(progress))
             tracker_states.append(tracker_state)
-            # The watermark to the tick never falls. The tracker advances from `previous`, a watermark that `in_steps`
-            # moved back to the end of a window: so what it returns may be less than in the micro-batch before.
+            # Two watermarks are kept: `inputs` has the one that `in_steps` moves back to the last end of a window, and
+            # `to_the_tick` the one that the policy says. The tracker starts from the one that was moved back, so a
+            # micro-batch may return less than the one before: hence the maximum.
             to_the_tick.append(max(self.to_the_tick[place], progress.watermark))
         return InputsProgress(tuple(inputs), tuple(tracker_states), tuple(to_the_tick))
 

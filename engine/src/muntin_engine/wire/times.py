@@ -41,7 +41,7 @@ def as_ticks(times: pa.Array) -> pa.Array:
     return arrow_array(ticks, mask=numpy_array(times.is_null()))
 
 
-def too_far(name: str, times: pa.Array, ticks: pa.Array) -> dict[str, pa.Array]:
+def far_times_column(name: str, times: pa.Array, ticks: pa.Array) -> dict[str, pa.Array]:
     """Return the decimals that lie further away than ticks reach, as a column for the side output of rejected rows.
 
     Args:

@@ -153,6 +153,8 @@ def doubled(times: int) -> Any:
         (b"leaves", "is nothing that JSON has"),
         (("leaves",), "is nothing that JSON has"),
         (object, "is nothing that JSON has"),
+        (float("nan"), "nan is nothing that JSON has"),
+        (float("inf"), "inf is nothing that JSON has"),
         (2**5000, r"query\[0\]\.at: a number of more than 1024 bits"),
         ({1: "leaves"}, r"query\[0\]\.at: the name 1 is no text"),
         ({True: "leaves"}, r"query\[0\]\.at: the name True is no text\n  YAML reads on"),

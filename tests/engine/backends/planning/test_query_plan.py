@@ -247,6 +247,10 @@ def test_changes_of_lifetimes_are_in_ticks_of_the_axis(
         ),
         (lambda stream: stream.extend(F.col("y")), "extend reads 'y', and the input has no such column"),
         (lambda stream: stream.shift(F.col("x"), at_least="1 hour"), "the least length of a shift is 1 hour, and the"),
+        (
+            lambda stream: stream.shift(F.col("x"), at_least=-(2**61)),
+            "shift.. takes lengths of up to 1152921504606846976 ticks, got -2305",
+        ),
         (lambda stream: stream.shift(2**61), "shift.. takes lengths of up to 1152921504606846976 ticks, got 2305"),
     ],
 )

@@ -83,7 +83,8 @@ def process(
     # A batch without rows has results only if the progress reaches another stage: then windows become complete.
     completes_windows = query.emission.stage(previous) != query.emission.stage(progress)
     if not batch.evaluator_blobs and not completes_windows:
-        # The store stays closed: its first start is in the metadata, where `close` wrote it.
+        # The store stays closed. `close` wrote its first start into the metadata, into the field of the timer for the
+        # output watermark, which nothing else uses on arrays.
         stored_first_start = state.metadata.timer.output_watermark
         output_watermark = query.geometry.output_watermark(progress, stored_first_start)
         return unchanged_result(state, previous, progress, output_watermark)
@@ -97,7 +98,7 @@ def process(
     query.geometry.add(store, admitted.rows)
     windows = query.emission.results(store, admitted, previous, progress)
     query.geometry.forget(store, previous, progress)
-    completed = query.emission.finish(store, windows, progress)
+    completed_count = query.emission.finish(store, windows, progress)
     query.geometry.write(store, state, progress)
 
     # No later output changes a session or a snapshot that starts before the first open one.
@@ -111,7 +112,7 @@ def process(
         progress=progress,
         output_watermark=output_watermark,
         sizes=sizes,
-        completed=completed,
+        completed=completed_count,
     )
 
 

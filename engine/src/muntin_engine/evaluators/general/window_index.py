@@ -297,7 +297,7 @@ class WindowIndex:
             self._discard(window)
             return
         if window in self._gone:
-            self._gone.remove(window)  # it was discarded, and is back before the order has lost it
+            self._gone.remove(window)  # it was discarded, and `_order` still has it: nothing is to be inserted
         elif window not in self._entries:
             self._new.add(window)
         self._entries[window] = entry

@@ -165,13 +165,13 @@ def chain_rows(base: EventState, rows: Sequence[InputChange], watermark: int) ->
     waits_at_start = _has_node(waiting_edges, start)
     lacks_row_at_start = waits_at_start and bool(beside.imbalance[start])
     applied = walk.edges if lacks_row_at_start else walk.edges + beside.edges
-    payload, has_retracted_payloads = _payload(walk.base, walk.end, applied)
+    payload, all_retracted_were_inserted = _payload(walk.base, walk.end, applied)
     event = EventState(start, walk.end, payload)
 
     # The payload is unsure in two cases: a row retracts a payload whose insertion has not come, and still may; or an
     # insertion or a retraction waits, although others have changed the payload. Then all rows wait, with the state of
     # the event before them: they are chained again together with the next rows.
-    is_unsure = not has_retracted_payloads and start >= first_legal
+    is_unsure = not all_retracted_were_inserted and start >= first_legal
     if waits_at_start and not is_unsure:
         is_unsure = _has_node(walk.edges, start) or payload != walk.base.payload
     if is_unsure:
@@ -344,7 +344,7 @@ def _payload(base: EventState, end: int, applied: Sequence[_RowEdge]) -> tuple[t
             repeated[frozen_payload] -= 1
         else:
             offers.append(offer)
-    has_retracted_payloads = not any(repeated.values())
+    all_retracted_were_inserted = not any(repeated.values())
 
     # An event is inserted again only after it was retracted. So if there are several offers, the payload of before the
     # rows was retracted, even if no retraction repeats it.
@@ -356,9 +356,9 @@ def _payload(base: EventState, end: int, applied: Sequence[_RowEdge]) -> tuple[t
         leading_offers = [offer for offer in offers if offer.node in leading_nodes]
         offers = leading_offers or offers  # if none leads to the end, none is preferred
     if not offers:
-        return base.payload, has_retracted_payloads
+        return base.payload, all_retracted_were_inserted
     greatest = sorted_by_value(offers, lambda offer: offer.payload)[-1]
-    return greatest.payload, has_retracted_payloads
+    return greatest.payload, all_retracted_were_inserted
 
 
 def _nodes_that_lead_to(node: int, start: int, edges: Sequence[_RowEdge]) -> set[int]:

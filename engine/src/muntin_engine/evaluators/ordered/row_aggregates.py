@@ -14,7 +14,7 @@ from muntin_engine.evaluators.keyed.keyed_run import BatchStart
 from muntin_engine.evaluators.keyed.sweep import SweptWindow
 from muntin_engine.evaluators.ordered.delay_buffer import Edge
 from muntin_engine.evaluators.ordered.rows_run import RowsRun
-from muntin_engine.evaluators.ordered.rows_state import EVICT, INSERT, LEAVING, Members
+from muntin_engine.evaluators.ordered.rows_state import ENDS_OF_WINDOWS, EVICT, INSERT, Members
 from muntin_engine.modules.abilities import states_replace_rows
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.time.changes import Progress
@@ -162,13 +162,13 @@ class AggregatesRun(RowsRun):
                 window.evict(rows)
                 continue
 
-            # Any other action computes the window if it has an extent. Those in `LEAVING` empty the window after that.
+            # Any other action computes the window if it has an extent. Those in `ENDS_OF_WINDOWS` empty the window after that.
             if extent is not None:
                 results = self._open_window(partition).results(extent)
                 output_partition = None if self.windows.partition_by is None else partition
                 self.result.windows_closed += 1
                 self.emit(extent, results, output_partition, key=self.key, ends_window=True)
-            if kind in LEAVING:
+            if kind in ENDS_OF_WINDOWS:
                 self._open_windows.pop(partition, None)
 
     def _open_window(self, partition: Hashable) -> _WindowOfRows | _WindowOfStates:

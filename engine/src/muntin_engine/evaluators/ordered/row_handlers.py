@@ -15,7 +15,7 @@ from muntin_engine.evaluators.keyed.keyed_run import BatchStart
 from muntin_engine.evaluators.keyed.state_serializer import StateSerializer
 from muntin_engine.evaluators.ordered.delay_buffer import Edge
 from muntin_engine.evaluators.ordered.rows_run import RowsRun
-from muntin_engine.evaluators.ordered.rows_state import EVICT, INSERT, LEAVING
+from muntin_engine.evaluators.ordered.rows_state import ENDS_OF_WINDOWS, EVICT, INSERT
 from muntin_engine.modules.plain_results import listing, plain_of
 from muntin_engine.modules.skipping import SKIPPED
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
@@ -196,7 +196,7 @@ class HandlersRun(RowsRun):
             evicted = self._evict(partition, rows)
             if evicted:
                 self._call("on_evict", partition, time, extent=None, argument=evicted)
-            if kind in LEAVING:
+            if kind in ENDS_OF_WINDOWS:
                 self._member_rows.pop(partition, None)
         return is_inserted
 

@@ -25,7 +25,7 @@ INSERT: Final = ActionKind.INSERT
 """The action by which a row comes into a window."""
 EVICT: Final = ActionKind.EVICT
 """The action by which rows leave a window."""
-LEAVING: Final = ActionKind.FLUSH, ActionKind.REMOVE
+ENDS_OF_WINDOWS: Final = ActionKind.FLUSH, ActionKind.REMOVE
 """The actions by which all rows leave a window."""
 
 Members: TypeAlias = dict[Hashable, StoredEvent]
@@ -134,7 +134,7 @@ class RowsState(DelayBuffer):
                 yield action, (row,)
             elif kind is EVICT:
                 yield action, list(map(members[partition].pop, numbers))
-            elif kind in LEAVING:
+            elif kind in ENDS_OF_WINDOWS:
                 yield action, list(members.get(partition, {}).values())
                 members.pop(partition, None)
                 self.states.pop(partition, None)

@@ -92,6 +92,16 @@ def test_a_type_of_sparks_ddl_is_read_as_one_of_arrow(text: str, data_type: pa.D
     assert schema == pa.schema([("a b", data_type), ("other", pa.int32())])
 
 
+def test_a_struct_type_may_have_fields_of_any_name() -> None:
+    spark_types = pytest.importorskip("pyspark.sql.types")
+    texts = spark_types.ArrayType(spark_types.StringType())
+    place = spark_types.StructType().add("a b", spark_types.IntegerType()).add("c`d", texts)
+    schema = spark_types.StructType().add("place", place)
+    assert declared_schema(schema).field("place").type == pa.struct(
+        [("a b", pa.int32()), ("c`d", pa.list_(pa.field("element", pa.string())))]
+    )
+
+
 def test_columns_of_records_are_those_that_a_module_declares() -> None:
     assert declared_schema(Ride) == RIDE
     assert declared_schema(Reading) == pa.schema([("sensor", pa.binary()), ("value", pa.float64())])

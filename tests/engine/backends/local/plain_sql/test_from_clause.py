@@ -29,6 +29,8 @@ if TYPE_CHECKING:
         "SELECT * FROM rides r LEFT ANTI JOIN stations s ON r.station <=> s.station",
         "SELECT a.city, b.city AS other FROM stations a CROSS JOIN stations b WHERE a.size < b.size",
         "SELECT a.city, b.city AS other FROM stations a, stations b WHERE a.size = b.size",
+        "SELECT a.city, b.city AS other FROM stations a CROSS JOIN stations b ON a.size < b.size",
+        "SELECT station, a.city, b.size FROM stations a CROSS JOIN stations b USING (station)",
         "SELECT city, other FROM (SELECT city FROM stations) CROSS JOIN (SELECT city AS other FROM stations)",
     ],
 )

@@ -21,6 +21,7 @@ from muntin_engine.backends.local.expressions.named_types import (
     decimal_named,
     has_collation,
 )
+from muntin_engine.plan.request import backquoted
 
 _EXAMPLE: Final = "schema='station string, at timestamp, km double'"
 
@@ -82,7 +83,7 @@ def declared_schema(schema: object) -> pa.Schema:
         for part in schema.fields:
             if part.name in columns:
                 raise QueryError(f"schema= names the column {part.name!r} twice")
-            columns[part.name] = _type_of_text(part.name, part.dataType.simpleString())
+            columns[part.name] = _type_of_text(part.name, _spark_text(part.dataType))
     elif _is_record(schema):
         columns = _columns_of_record(schema)
     else:
@@ -116,6 +117,21 @@ def _columns_of_text(text: str) -> dict[str, pa.DataType]:
             raise QueryError(f"schema= names the column {part.name!r} twice")
         columns[part.name] = _type_of_part(part.name, part)
     return columns
+
+
+def _spark_text(data_type: Any) -> str:
+    """Return a type of PySpark's as text of Spark's DDL; PySpark itself quotes no names of fields."""
+    if hasattr(data_type, "fields"):
+        fields: list[str] = []
+        for field in data_type.fields:
+            fields.append(f"{backquoted(field.name)}: {_spark_text(field.dataType)}")
+        return f"struct<{', '.join(fields)}>"
+    if hasattr(data_type, "elementType"):
+        return f"array<{_spark_text(data_type.elementType)}>"
+    if hasattr(data_type, "keyType"):
+        return f"map<{_spark_text(data_type.keyType)}, {_spark_text(data_type.valueType)}>"
+    text: str = data_type.simpleString()
+    return text
 
 
 def _unreadable(text: str) -> QueryError:

@@ -32,9 +32,9 @@ def with_payload(
     Args:
         frame: The table.
         change: The column that says what a row does, such as `insert`; None if each row is a new event.
-        event_columns: The names of the columns that make rows events. They stay as they are.
+        event_columns: The names of the columns that make rows events or that `where` reads. They stay as they are.
         call: The call of the query writer, for messages.
-        names: The names of the payload columns that stay.
+        names: The names of the payload columns that stay, or paths to fields of structs, such as `position.lat`.
         columns: The columns to compute, by name.
         keeps_others: True to keep all other payload columns, too.
 
@@ -45,7 +45,8 @@ def with_payload(
     has_payload = None if change is None else _has_payload(frame, change, event_columns)
     computed: dict[str, DuckdbExpression] = {}
     for name, column in columns.items():
-        # Any text that is no name of a column is an expression, such as a call of a function.
+        # Text that can be no name, such as `km / 2`, is an expression. A name that the table lacks stays a name, so that
+        # the error suggests similar ones.
         is_expression = isinstance(column, str) and not column.isidentifier() and column not in frame.schema.names
         expression = column_expression(frame, SqlExpression(column) if is_expression else column, call)
         if has_payload is not None:

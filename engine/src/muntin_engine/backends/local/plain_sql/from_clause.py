@@ -155,10 +155,12 @@ def _joined(left: FromClause, join: exp.Join, right: FromClause) -> FromClause:
     names_of_both = {column.source for column in left.columns} & {column.source for column in right.columns}
     if any(names_of_both):  # an empty name is of a query without an alias, and several queries may have none
         raise refusal_of(join.this, "has the name of another table of FROM", "rename one of them: rides AS r")
+    on = join.args.get("on")
+    if kind == "CROSS JOIN" and (on is not None or join.args.get("using")):
+        kind = "INNER JOIN"  # as in Spark; DuckDB takes no condition after CROSS JOIN
     if join.args.get("using"):
         return _joined_using(left, right, kind, join)
 
-    on = join.args.get("on")
     columns = left.columns if kind in _ONLY_LEFT_COLUMNS else (*left.columns, *right.columns)
     if on is not None:
         condition = JoinSides(left.columns, right.columns, kind).condition(on)

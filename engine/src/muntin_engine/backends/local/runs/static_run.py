@@ -120,7 +120,8 @@ class StaticRun:
         (source,) = self._inputs()
         stage = self._progress.begin("rows read", source.total_rows)
         with closing(source):
-            # This process evaluates the first rows; where there are workers by then, `pieces` has the rows that follow.
+            # This process reads on until the input ends or until workers take over. `pieces` has what it left unread:
+            # nothing if no workers were started.
             yield from run_without_state(self._task, self._batches_read_here(source, stage))
             for outputs in self._results_of_jobs(map(StatelessJob, source.pieces()), stage):
                 yield from outputs

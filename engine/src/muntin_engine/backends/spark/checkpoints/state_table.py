@@ -19,7 +19,7 @@ from muntin_engine.backends.spark.checkpoints.checkpoint import Checkpoint
 from muntin_engine.backends.spark.column_types import arrow_schema_of
 from muntin_engine.backends.spark.session.ended import in_session
 from muntin_engine.errors import StateError
-from muntin_engine.state.differences import places_of
+from muntin_engine.state.differences import decimal_places_of
 from muntin_engine.wire.times import as_times
 
 _TIMES: Final[Mapping[str, spark_types.DataType]] = {
@@ -173,8 +173,8 @@ def _schema(kinds_of_times: set[str]) -> spark_types.StructType:
     time: spark_types.DataType = long
     if len(kinds_of_times) == 1:
         (kind,) = kinds_of_times
-        # `places_of` takes the identity of a query, and reads its `times` alone. None unless the times are decimals.
-        decimal_places = places_of({"times": kind})
+        # `decimal_places_of` takes the identity of a query, and reads its `times` alone. None unless the times are decimals.
+        decimal_places = decimal_places_of({"times": kind})
         if decimal_places is None:
             time = _TIMES.get(kind, long)
         else:

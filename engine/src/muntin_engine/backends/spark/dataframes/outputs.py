@@ -13,7 +13,7 @@ from muntin_engine.backends.planned_query import Selection
 from muntin_engine.backends.planning.output_events import check_output_events, check_output_watermark
 from muntin_engine.backends.planning.read_columns import orders_by_name
 from muntin_engine.backends.spark.dataframes.pipeline import output_blobs, typed_rows
-from muntin_engine.backends.spark.dataframes.pipeline_order import after_its_tables
+from muntin_engine.backends.spark.dataframes.pipeline_order import ordered_after_input_tables
 from muntin_engine.backends.spark.dataframes.result_schemas import evicted_schema, refused_schema, result_schema
 from muntin_engine.backends.spark.dataframes.result_watermark import with_watermark
 from muntin_engine.backends.spark.dataframes.results_as_events import event_columns, event_rows
@@ -38,7 +38,7 @@ def results(query: PlannedQuery, watermark: str | None = None) -> DataFrame:
         watermark: The name of one more column, which carries Spark's watermark; None for no such column.
     """
     schema = result_schema(query)
-    blobs = after_its_tables(query, output_blobs(query))
+    blobs = ordered_after_input_tables(query, output_blobs(query))
     if watermark is None:
         all_columns = typed_rows(blobs, RESULTS, schema)
         rows = selected(all_columns, query.selection)
@@ -54,7 +54,7 @@ def refused_rows(query: PlannedQuery, output: Literal["late_rows", "rejected_row
     """Return the late or the rejected rows of a query."""
     # A query drops late rows unless something reads them. So a query that keeps them runs instead of this one.
     running_query = query.with_late_rows() if output == LATE_ROWS else query
-    blobs = after_its_tables(running_query, output_blobs(running_query, warns=False))
+    blobs = ordered_after_input_tables(running_query, output_blobs(running_query, warns=False))
     rows = typed_rows(blobs, output, refused_schema(query))
     return with_clear_errors(rows, is_stream=query.source.df.isStreaming)
 
@@ -62,7 +62,7 @@ def refused_rows(query: PlannedQuery, output: Literal["late_rows", "rejected_row
 @in_session()
 def evicted_rows(query: PlannedQuery) -> DataFrame:
     """Return the rows of the second output, which modules give for rows that leave a window."""
-    blobs = after_its_tables(query, output_blobs(query, warns=False))
+    blobs = ordered_after_input_tables(query, output_blobs(query, warns=False))
     rows = typed_rows(blobs, EVICTED_ROWS, evicted_schema(query))
     return with_clear_errors(rows, is_stream=query.source.df.isStreaming)
 

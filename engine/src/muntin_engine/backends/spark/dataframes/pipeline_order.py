@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from muntin_engine.backends.planned_query import PlannedQuery
 
 
-def after_its_tables(query: PlannedQuery, blobs: DataFrame) -> DataFrame:
+def ordered_after_input_tables(query: PlannedQuery, blobs: DataFrame) -> DataFrame:
     """Return the output of a query such that a declarative pipeline runs it after the tables that it reads.
 
     Args:

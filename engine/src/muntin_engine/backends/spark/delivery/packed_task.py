@@ -30,7 +30,8 @@ _MOST_OPEN: Final = 32
 def pack_task(task: TaskPayload) -> bytes:
     """Return a task as bytes.
 
-    Code that belongs to no installed package is pickled whole; if it cannot be pickled, by reference.
+    Code that belongs to no installed package is pickled by value. If the task cannot be pickled so, all its code is
+    pickled by reference; if that fails too, it is an error.
 
     Raises:
         ShippingError: A module cannot be pickled, or the task is too large for a stateful operator.
