@@ -255,7 +255,20 @@ def class_that_uses(value: object) -> type:
         (SlotAndField(1, 1), SlotAndField(1, 1), SlotAndField(2, 1)),
         (SlotAndField(1, 1), SlotAndField(1, 1), SlotAndField(1, 2)),
     ],
-    ids=["array", "mapping", "duration", "pattern", "cached", "partial", "type", "object", "slot", "base", "field"],
+    ids=[
+        "array",
+        "mapping",
+        "duration",
+        "pattern",
+        "cached",
+        "partial",
+        "type",
+        "object",
+        "slot",
+        "private slot",
+        "base",
+        "field",
+    ],
 )
 def test_a_constant_counts_with_its_value(value: object, equal_value: object, other_value: object) -> None:
     assert code_version(class_that_uses(value)) == code_version(class_that_uses(equal_value))

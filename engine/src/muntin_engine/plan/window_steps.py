@@ -29,7 +29,7 @@ def steps_of(plan: Plan) -> tuple[RegularWindows, ...]:
 
 
 def why_no_grid(plan: Plan) -> str | None:
-    """Return the reason why a query's windows do not lie on a grid; None if they do, or if one running state can follow them.
+    """Return the reason why a query's windows do not lie on a grid; None if they do, or if they grow by steps.
 
     On a grid windows are regular, and the members of a window are the events that overlap it.
     """

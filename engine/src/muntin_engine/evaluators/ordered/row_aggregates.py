@@ -162,7 +162,8 @@ class AggregatesRun(RowsRun):
                 window.evict(rows)
                 continue
 
-            # Any other action computes the window if it has an extent. Those in `ENDS_OF_WINDOWS` empty the window after that.
+            # Any other action computes the window if it has an extent. Those in `ENDS_OF_WINDOWS` empty the window
+            # after that.
             if extent is not None:
                 results = self._open_window(partition).results(extent)
                 output_partition = None if self.windows.partition_by is None else partition

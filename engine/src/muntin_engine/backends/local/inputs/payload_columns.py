@@ -45,8 +45,8 @@ def with_payload(
     has_payload = None if change is None else _has_payload(frame, change, event_columns)
     computed: dict[str, DuckdbExpression] = {}
     for name, column in columns.items():
-        # Text that can be no name, such as `km / 2`, is an expression. A name that the table lacks stays a name, so that
-        # the error suggests similar ones.
+        # Text that can be no name, such as `km / 2`, is an expression. A name that the table lacks stays a name, so
+        # that the error suggests similar ones.
         is_expression = isinstance(column, str) and not column.isidentifier() and column not in frame.schema.names
         expression = column_expression(frame, SqlExpression(column) if is_expression else column, call)
         if has_payload is not None:

@@ -173,7 +173,8 @@ def _schema(kinds_of_times: set[str]) -> spark_types.StructType:
     time: spark_types.DataType = long
     if len(kinds_of_times) == 1:
         (kind,) = kinds_of_times
-        # `decimal_places_of` takes the identity of a query, and reads its `times` alone. None unless the times are decimals.
+        # `decimal_places_of` takes the identity of a query, and reads its `times` alone. None unless the times are
+        # decimals.
         decimal_places = decimal_places_of({"times": kind})
         if decimal_places is None:
             time = _TIMES.get(kind, long)
