@@ -79,6 +79,8 @@ class ExpectedEarlyResults:
             if self._is_closed(window, members, previous_progress):
                 continue
 
+            # A new window may succeed windows that vanished, as a session that grew does: it goes on with their
+            # histories.
             if (key, window) not in self._histories:
                 vanished_histories: dict[Window, WindowHistory] = {}
                 for vanished_key, vanished_window in vanished_windows:

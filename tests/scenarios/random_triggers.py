@@ -23,7 +23,7 @@ from muntin.triggers import (
     until,
     when,
 )
-from tests.scenarios.trigger_definition import RESULT, GiveUp, Wordy
+from tests.scenarios.trigger_definition import RESULT, GiveUp, LongResult
 
 CONDITIONS = ("x > 5", "x < -5")
 SIGNALS = ("bell", "dusk")
@@ -60,7 +60,7 @@ def random_plain_trigger(random: Random) -> Trigger:
             when(random.choice(CONDITIONS)),
             on_signal(random.choice(SIGNALS)),
             GiveUp(random.randint(0, 30)),
-            Wordy(random.randint(2, 12)),
+            LongResult(random.randint(2, 12)),
         ]
     )
 

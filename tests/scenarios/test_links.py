@@ -64,7 +64,7 @@ def in_one_window(size: int) -> Callable[[int, int], bool]:
 @ALL_DISORDER
 def test_q5_7_finds_packets_to_the_source_of_another_in_each_five_minutes(seed: int) -> None:
     """Find the pairs of the two main links, one from where the other goes to, of each five-minute interval."""
-    flows = random_flows(seed, "12")
+    flows = random_flows(seed, links="12")
     to_whole_windows = (Align(tumbling(5 * MINUTE)),)
     sides = (
         Side("1", lambda flow: (flow.source,), to_whole_windows),
@@ -81,7 +81,7 @@ def test_q3_1_finds_packets_at_most_two_minutes_before_and_three_after_another(s
 
     RANGE says how long a packet stays in the window of its own link: three minutes on the first, two on the second.
     """
-    flows = random_flows(seed, "12")
+    flows = random_flows(seed, links="12")
     sides = (
         Side("1", lambda flow: (flow.source,), (Extend(3 * MINUTE),)),
         Side("2", lambda flow: (flow.target,), (Extend(2 * MINUTE),)),
@@ -97,7 +97,7 @@ def test_q5_8_finds_packets_that_follow_another_within_minutes(seed: int) -> Non
 
     The band is open above: `l - 2 min <= r < l + 3 min`.
     """
-    flows = random_flows(seed, "12")
+    flows = random_flows(seed, links="12")
     sides = (
         Side("1", lambda flow: (flow.source,), (SetDuration(3 * MINUTE),)),
         Side("2", lambda flow: (flow.target,), (Extend(2 * MINUTE),)),
@@ -145,7 +145,7 @@ def packets_of(flows: Sequence[Flow], side: Side) -> list[Packet]:
 )
 def test_packets_of_one_window_meet_once_however_many_windows_they_share(size: int, slide: int, seed: int) -> None:
     """Find the pairs of packets that are in one extent, where extents overlap (section 5.2.2)."""
-    flows = random_flows(seed, "12")
+    flows = random_flows(seed, links="12")
     shared_windows = (ShareWindows(hopping(size, slide, offset=-size % slide)),)
     sides = (Side("1", by_hosts, shared_windows), Side("2", by_swapped_hosts, shared_windows))
     joined = emitted_pairs(flows, sides, seed)
@@ -158,7 +158,7 @@ def test_extents_that_slide_by_a_unit_are_bands_that_are_open_at_both_ends(seed:
     """Figure 5-3 and equation 5.20 find pairs of `-R_R < r - l < R_L`; the band of Q5-8 has one of its ends."""
     left_range = 6
     right_range = 4
-    flows = [flow._replace(at=flow.at // 30) for flow in random_flows(seed, "12")]  # many are just a range apart
+    flows = [flow._replace(at=flow.at // 30) for flow in random_flows(seed, links="12")]  # many are just a range apart
     sides = (
         Side("1", by_hosts, (SetDuration(left_range),)),
         Side("2", by_swapped_hosts, (SetDuration(right_range),)),
@@ -176,7 +176,7 @@ def test_q7_1_counts_answers_for_each_pair_of_timestamps(seed: int) -> None:
     The lifetime of a pair starts with the later of the two, so the count of a pair of minutes is complete when the
     output watermark of the join has passed both.
     """
-    flows = random_flows(seed, "12")
+    flows = random_flows(seed, links="12")
     sides = (Side("1", by_hosts, (Extend(2 * MINUTE),)), Side("2", by_swapped_hosts, ()))
 
     def connections() -> Iterator[KeyedBatch]:
@@ -197,7 +197,7 @@ def test_q7_2_counts_the_pairs_of_each_minute_of_the_first_link(seed: int) -> No
 
     What lasts from a minute before to a minute after meets points: so a pair has the time of the first one (TH-49).
     """
-    flows = random_flows(seed, "12")
+    flows = random_flows(seed, links="12")
     near = MINUTE
     a_minute_around = (Shift(-near), Extend(2 * near))
     sides = (Side("1", by_hosts, ()), Side("2", by_swapped_hosts, a_minute_around))
@@ -266,7 +266,7 @@ def test_q8_1_q8_2_q8_5_count_the_packets_of_united_links(
 
 def test_a_pair_is_there_when_the_later_of_the_two_packets_is() -> None:
     """No pair waits for a watermark: it comes in the micro-batch of its second packet."""
-    flows = random_flows(0, "12")
+    flows = random_flows(0, links="12")
     to_whole_windows = (Align(tumbling(5 * MINUTE)),)
     sides = (Side("1", by_hosts, to_whole_windows), Side("2", by_swapped_hosts, to_whole_windows))
     expected = expected_pairs(flows, sides, in_one_window(5 * MINUTE))

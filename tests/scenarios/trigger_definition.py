@@ -53,7 +53,7 @@ class GiveUp(Trigger):
 
 
 @dataclass(frozen=True)
-class Wordy(Trigger):
+class LongResult(Trigger):
     """A trigger of the tests: fires once, when a member makes the result of a window so many characters long."""
 
     name: ClassVar[str] = "test.wordy"
@@ -107,7 +107,7 @@ def may_fire(trigger: Trigger, window: Window, views: Views, begin: int, place: 
             return view.arrivals > 0 and window.end < INFINITY and view.newest - window.start >= part * length
         case When(condition):
             return any(view.values[condition])
-        case Wordy():
+        case LongResult():
             return trigger.fires(view)
         case OnSignal(signal):
             return signal in view.signals

@@ -43,17 +43,18 @@ def damaged(seed: int, folder: Path) -> Figures:
     """
     random = Random(seed)
     spark = session()
-    which = story.EVERY[seed % len(story.EVERY)]
+    story_name = story.EVERY[seed % len(story.EVERY)]
     batches = tables(make_stream(seed, cuts=5))
     stream = folder / "stream"
     running = folder / "running"
     figures: Counter[str] = Counter()
     with setting(spark, "spark.sql.shuffle.partitions", "2"):
-        # The query is stopped twice. It is damaged after the second stop, so that few micro-batches remain to be run.
+        # The query is stopped twice. The copy after the first stop has the older files that a damage may put back. The
+        # damage is done to the copy after the second stop, so that few micro-batches remain to be run.
         copies: list[Path] = []
         for count in (max(1, len(batches) - 4), max(2, len(batches) - 2), len(batches)):
             write_batches(stream, batches[:count])
-            story.run(spark, stream, running, which)
+            story.run(spark, stream, running, story_name)
             copies.append(shutil.copytree(running, folder / f"copy {len(copies)}", symlinks=True))
         after_first_stop, after_second_stop, _ = copies
         expected = sinks_of(running)
@@ -65,11 +66,11 @@ def damaged(seed: int, folder: Path) -> Figures:
             kind, damage = _damage(place, after_first_stop, random)
             if damage not in tried_damages:
                 tried_damages.add(damage)
-                outcome = _go_on(stream, place, which, damage, expected)
+                outcome = _go_on(stream, place, story_name, damage, expected)
                 figures[kind] += 1
                 figures[outcome] += 1
             shutil.rmtree(place)
-    return {"queries": 1, f"of {which}": 1, "damages": DAMAGES, **figures}
+    return {"queries": 1, f"of {story_name}": 1, "damages": DAMAGES, **figures}
 
 
 def _go_on(stream: Path, place: Path, which: str, damage: str, expected: Mapping[str, Counter[str]]) -> str:

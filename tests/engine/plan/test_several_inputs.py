@@ -65,6 +65,7 @@ def test_a_row_is_a_payload_of_the_input_that_has_its_source() -> None:
 def test_a_row_of_no_input_and_one_with_a_forbidden_null_are_skipped() -> None:
     plan = planned(left=[column("a")], right=[column("b"), column("c")])
     assert plan.skips_rows
+    # a row: its source, two places of the left input, and two of the right one
     assert plan.select(("south", 1, None, 2, 3)) is SKIPPED, "a source of no input"
     assert plan.select((None, 1, None, 2, 3)) is SKIPPED, "no source"
     assert plan.select(("west", None, None, 2, 3)) is SKIPPED, "a null that its input does not read"

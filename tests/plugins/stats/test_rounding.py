@@ -175,7 +175,7 @@ def test_a_trend_of_any_size_is_right_to_ten_digits(points: list[Point[float, fl
 @REPEATABLY
 @given(st.lists(st.builds(Point, EIGHTHS | NOT_FINITE, EIGHTHS | NOT_FINITE), min_size=1, max_size=4), RANDOMS)
 def test_infinity_and_nan_make_a_trend_nan(points: list[Point[float, float]], random: Random) -> None:
-    coordinates = [coordinate or 0.0 for coordinate in chain.from_iterable(points)]
+    coordinates = [coordinate or 0.0 for coordinate in chain.from_iterable(points)]  # none is None, as the type allows
     assume(not all(map(isfinite, coordinates)))
     rounded, exact = form_and_module_results(LinearTrend(), Point[float, float], points, random)
     assert isnan(rounded)
