@@ -83,7 +83,7 @@ class _GroupingBy(Wrapping):
         """Remove members from the states of their groups; a group that loses its last member goes."""
         for group, group_members in self._groups(members).items():
             count, group_state = state.pop(group)
-            # A group without members has no entry: its state would be as good as new, and show in the result.
+            # A group without members has no entry, as the result has one for each entry.
             if count > len(group_members):
                 remaining = self._module.remove_events(group_state, group_members, *window)
                 state[group] = count - len(group_members), remaining
@@ -92,6 +92,7 @@ class _GroupingBy(Wrapping):
     def _combine(self, state: Any, other: Any) -> object:
         """Combine the states of each group; a group that is new gets one."""
         for group, (other_count, other_state) in other.items():
+            # Without a window, as states of time-sensitive modules are never combined.
             count, group_state = state.get(group) or (0, self._module.create_state())
             state[group] = count + other_count, self._module.combine(group_state, other_state)
         return state
@@ -130,13 +131,18 @@ class _GroupingBy(Wrapping):
         return groups
 
 
-_DICT: Final[Any] = dict  # of types that are known at run time alone
+_DICT: Final[Any] = dict
 _TUPLE: Final[Any] = tuple
+"""`dict` and `tuple`, as `Any`: mypy refuses brackets with types that are known at run time alone."""
 
 
 @records_recipe
 def _grouping_by(cls: type[Module]) -> type[Any]:
-    """Make the class that computes an aggregate for each group; an operator is refused."""
+    """Make the class that computes an aggregate for each group.
+
+    Raises:
+        ModuleDefinitionError: The module is an operator.
+    """
     if cls.is_operator:
         raise ModuleDefinitionError(f"grouping_by({cls.name}): it is an operator\n  expected: an aggregate")
     payload, state, result = types_of(cls)
