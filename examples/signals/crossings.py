@@ -41,7 +41,7 @@ class Crossings(StreamOperator[Averages, list[bool], Averages]):
     def on_event(self, state: list[bool], payload: Averages, time: int) -> Iterable[Averages]:
         """Return the event if it crosses, and store its side."""
         is_above = payload.short > payload.long
-        was_below = state == [False]  # of the event before, if there is one
+        was_below = state == [False]  # there is an event before, and its short value was not above
         has_crossed = is_above and was_below
         state[:] = [is_above]
         return (payload,) if has_crossed else ()

@@ -22,7 +22,7 @@ from muntin import count_by_start, hopping, tumbling
 from muntin_engine import EventStream, Query, module
 
 BUCKETS: Final = 4
-"""Of each query that reads the results of another one."""
+"""The number of buckets of each query that reads the results of another one."""
 
 
 def trend(prices: EventStream, *, step: str = "1 second", short: str = "20 seconds", long: str = "50 seconds") -> Query:

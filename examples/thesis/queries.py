@@ -112,9 +112,10 @@ SIZE: Final = Computation(Sum(), lambda packet: packet.length)
 HEAVY: Final = Computation(HeavyHitters(5), lambda packet: packet.source)
 
 ROWS: Final = 20
-"""Of how many rows a window is where the thesis has a thousand; it moves on by a fifth of them."""
+"""The number of rows of a window for which the thesis has a thousand."""
 
-EVERY: Final = 4
+EVERY: Final = ROWS // 5
+"""The number of rows by which a window moves on."""
 
 QUESTIONS: Final[Mapping[str, Question]] = {
     "1-1": Question(

@@ -111,6 +111,7 @@ REFUSED: list[tuple[Callable[..., object], dict[str, Any], str]] = [
     (TopK, {"k": True}, "k must be a whole number from 1 on, got True"),
     (TopK, {"k": 3, "largest": None}, "largest must be True or False, got None"),
     (TopBy, {"k": 1, "ties": "none"}, "ties must be 'exact' or 'all', got 'none'"),
+    (Quantile, {"q": True}, "q must be a number from 0 to 1, got True; 90 percent is 0.9"),
     (ApproximateQuantile, {"q": 2}, "q must be a number from 0 to 1, got 2; 90 percent is 0.9"),
     (ApproximateQuantile, {"q": 0.5, "k": 7}, "k must be a whole number from 8 to 65535, got 7"),
     (ApproximateMedian, {"k": 2.5}, "k must be a whole number from 8 to 65535, got 2.5"),

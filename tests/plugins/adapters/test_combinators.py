@@ -169,6 +169,17 @@ def test_a_group_without_members_is_gone() -> None:
     assert module.compute_result(module.deduct(both, state_of_b)) == {"a": 1}
 
 
+def test_all_nans_are_one_group() -> None:
+    module = grouping_by(Total)()
+    state = module.add_events(module.create_state(), [Grouped(float("nan"), 1.0), Grouped(float("nan"), 2.0)])
+    assert list(module.compute_result(state).values()) == [3.0]
+    other = module.add_events(module.create_state(), [Grouped(float("nan"), 4.0)])
+    state = module.combine(state, other)
+    assert list(module.compute_result(state).values()) == [7.0]
+    state = module.remove_events(state, [Grouped(float("nan"), 1.0)])
+    assert list(module.compute_result(state).values()) == [6.0]
+
+
 def test_a_module_that_needs_no_payload_can_be_grouped_by_one_column() -> None:
     module = grouping_by("stats.count")
     assert spell(module.input_field()) == "struct<group: Group, value: any | None>"

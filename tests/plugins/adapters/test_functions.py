@@ -56,6 +56,11 @@ def test_types_and_parameters_come_from_the_function() -> None:
         module(part=1)
 
 
+def test_a_type_of_none_is_that_of_the_annotation() -> None:
+    module = from_function(trimmed, name="demo.trimmed", version="1.0.0", input=None, result=None)
+    assert (spell(module.input_field()), spell(module.result_field())) == ("float", "float")
+
+
 def test_a_function_of_the_standard_library_needs_its_types_alone() -> None:
     low = from_function(median_low, name="demo.low", version="3.11", input=int, result=int)
     mean = from_function(fmean, name="demo.mean", version="3.11", input=float, result=float)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import statistics
 from decimal import Decimal
 from fractions import Fraction
-from math import isqrt
+from math import inf, isnan, isqrt, nan
 from random import Random
 from typing import Any
 
@@ -247,3 +247,9 @@ def test_whole_numbers_among_floats_are_summed_exactly() -> None:
     assert result(Average(), [2**53 + 1, -(2.0**53)]) == 0.5
     assert result(Sum(), [10**400, 1.0]) == float("inf")
     assert result(Sum(), [10**400, -(10**400), 1.0]) == 1.0
+
+
+def test_a_large_whole_number_beside_an_infinity_or_nan_has_a_quantile() -> None:
+    assert result(Quantile(0.5), [2**60 + 1, inf]) == inf
+    assert result(Quantile(0.5), [-inf, 2**60 + 1]) == -inf
+    assert isnan(result(Quantile(0.5), [2**60 + 1, nan]))

@@ -1,4 +1,4 @@
-"""Visits: windows over events with no longer a gap between them."""
+"""Visits: windows over events without a long gap between them."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Visits(WindowKind):
             raise WindowError(f"the gap between visits is above zero, got {self.gap}")
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
-        """Return the lifetime and the gap after its last tick."""
+        """Return the lifetime, prolonged to a gap after its last tick."""
         if end == INFINITY:
             return start, INFINITY
         last_tick = end - 1
         return start, last_tick + self.gap
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
-        """Yield the connected parts of what is covered."""
+        """Yield the connected parts of the axis that stretches cover, as far as they meet `[start, end)`."""
         visit: Window | None = None
         for since, until in stretches.all:
             if visit is not None and since < visit.end:
@@ -51,5 +51,5 @@ class Visits(WindowKind):
             yield visit
 
     def affected_stretch(self, start: int, end: int) -> tuple[int, int]:
-        """Return the stretch, and the tick before it: without a gap worth the name, a visit may end right there."""
+        """Return the stretch, and the tick before it: a visit that gets longer replaces one that ended there."""
         return start - 1, end

@@ -35,15 +35,15 @@ class Accumulation(Protocol):
         ...
 
     def result(self, accumulator: Any) -> Any:
-        """Return the result of an accumulator, which is not used again."""
+        """Return the result of an accumulator; the accumulator is not used after that."""
         ...
 
 
 class AdaptedAggregate(PickledAsRecipe, IncrementalAggregate[In, State, Out], Generic[In, State, Out]):
     """An aggregate whose methods call foreign code.
 
-    Between calls a state is plain data. Accumulators that foreign code may change by its contract, such as that of a
-    result, are copied before.
+    Between calls a state is plain data. Foreign code may change an accumulator that it gets. So a state that must stay
+    as it is, such as that of a result, is copied before.
     """
 
     _make: ClassVar[Callable[..., Accumulation]]
@@ -117,7 +117,7 @@ class AdaptedAggregate(PickledAsRecipe, IncrementalAggregate[In, State, Out], Ge
         if "state" in self._options:
             return state
         if is_plain(self._fresh):
-            return restored(state, self._fresh)
+            return restored(state, self._fresh)  # reads only the kind of a plain value, so one serves all calls
         return restored(state, self._accumulation.create())  # the state is read into this object
 
 
@@ -141,7 +141,7 @@ def adapt(
 
     Args:
         foreign: Foreign code.
-        make: Function that makes its accumulation from the module's parameters.
+        make: Function from the module's parameters to the `Accumulation` that calls the foreign code.
         payload: Type of a payload.
         result: Type of a result.
         capabilities: Optional methods, each True if the code has it.

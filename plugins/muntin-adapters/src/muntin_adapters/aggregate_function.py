@@ -106,7 +106,7 @@ class _AggregateFunction:
         return accumulator
 
     def combine(self, accumulator: Any, other: Any) -> Any:
-        """Merge another accumulator into the first one, which changes this in place."""
+        """Merge another accumulator into the first one, which is changed in place."""
         self._prepared.code.merge(accumulator, [other])
         return accumulator
 

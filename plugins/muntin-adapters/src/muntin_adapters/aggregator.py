@@ -94,7 +94,7 @@ def _adapt_by_schemas(foreign: Foreign, options: AdapterOptions) -> type[Any]:
             raise ModuleDefinitionError(f"{foreign.module}: {error}, or say it with result= and state=") from error
     payload = foreign.payload_type(_arguments_type(foreign, options), "reduce", "buffer")
     to_tuple = _tuple_maker(payload)
-    # A writer who serializes buffers says with that what their states are.
+    # With `serialize`, states are what that function returns, and not buffers: the schema does not tell their type.
     if "serialize" not in options:
         options = {**options, "state": Any if state is None else state}
 
@@ -141,12 +141,12 @@ def _arguments_type(foreign: Foreign, options: AdapterOptions) -> Any:
 
 
 def _tuple_maker(payload: Any) -> Callable[[Any], tuple[Any, ...]]:
-    """Return the function from a payload of a type to the arguments of a call."""
+    """Return the function from a payload of a type to the tuple of its columns, which `reduce` of PySpark takes."""
     data_type = describe(payload).type
     if not isinstance(data_type, Struct):
         return _single_argument
     if get_origin(payload) is tuple or hasattr(payload, "_fields"):
-        return tuple
+        return tuple  # tuples, and named ones, are sequences of their columns; other records have attributes
     names = [part.name for part in data_type.fields]
     return lambda record: tuple(getattr(record, name) for name in names)
 

@@ -12,9 +12,9 @@ _BY_PLACE: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIO
 
 
 def required_parameters(function: Callable[..., object], skipped: int = 0) -> list[str] | None:
-    """Return the names of the parameters that a payload fills: those by place without a default.
+    """Return the names of the parameters that a payload fills: those that go by place and have no default.
 
-    If all of them have a default, it is the first that can only be given by place, as that of `bool`.
+    If all parameters have a default, a payload fills the first one that can only be given by place, as that of `bool`.
 
     Args:
         function: Function.

@@ -92,7 +92,7 @@ class Foreign:
         Args:
             option: Type that the writer of the module declares; None for none.
             method: Method that takes a payload.
-            before: Parameter before the payload; empty if the payload comes first.
+            before: Name of the parameter before the payload, for an error; empty if the payload comes first.
 
         Raises:
             ModuleDefinitionError: There is no option, and the parameters are not annotated.
@@ -124,7 +124,7 @@ class Foreign:
         """Return an annotation that a column has; refuse any other."""
         try:
             describe(annotation)
-        except (ModuleDefinitionError, IndexError) as error:  # an index: a list without the type of its members
+        except (ModuleDefinitionError, IndexError) as error:  # IndexError: a list without the type of its members
             raise ModuleDefinitionError(
                 f"{self.module}: the type of {subject} is {annotation!r}, which no column has\n"
                 f"  expected: a type such as float, list[str] or a dataclass; say it with {option}="

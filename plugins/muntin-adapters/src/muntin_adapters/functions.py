@@ -166,15 +166,19 @@ def _function_module(base: Any, function: Callable[..., Any], options: Mapping[s
     # The types come from the options, or else from the annotations.
     payloads_parameter, *other_parameters = parameters
     hints = hints_of(function)
-    payload = options.get("input", member_type(hints.get(payloads_parameter.name)))
-    result = hints.get("return") if options.get("result") is None else options["result"]
+    payload = options.get("input")
+    if payload is None:
+        payload = member_type(hints.get(payloads_parameter.name))
+    result = options.get("result")
+    if result is None:
+        result = hints.get("return")
     if payload is None:
         example = f"an annotation such as {payloads_parameter.name}: list[float]"
         raise unknown_type(name, "its payloads", example, "input")
     if result is None:
         raise unknown_type(name, "its result", "an annotation such as -> float", "result")
 
-    # Parameters of a module go by name, so further ones by place cannot be given.
+    # A query gives a module's parameters by name, so those of `*args` cannot be given.
     module_parameters = [part for part in other_parameters if part.kind is not part.VAR_POSITIONAL]
     return make_module(
         (base[payload, result],),

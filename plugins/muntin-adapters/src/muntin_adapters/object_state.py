@@ -97,7 +97,10 @@ def _parts(value: object) -> Any:
 
 
 def _as_kind_of(fresh: Any, state: Any) -> Any:
-    """Return a plain state in the kind of collection that `fresh` is: a checkpoint keeps their members alone."""
+    """Return a plain state in the kind of collection that `fresh` is.
+
+    Of a deque, a defaultdict and an OrderedDict a checkpoint keeps the members alone.
+    """
     if isinstance(fresh, deque):
         return deque(state, fresh.maxlen)
     if type(state) is type(fresh):

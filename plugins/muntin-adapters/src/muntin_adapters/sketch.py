@@ -176,7 +176,7 @@ class _Sketch:
         return self._write(union.get_result())
 
     def _write(self, sketch: object) -> Any:
-        """Return a sketch in its stored form: by the writer's function, or by the first method that it has for that."""
+        """Return a sketch in its stored form: by the option `serialize`, or by the first of `_WRITERS` that it has."""
         if "serialize" in self.options:
             return self.options["serialize"](sketch)
         source = _writable(sketch)
@@ -188,7 +188,10 @@ class _Sketch:
 
     @cached_property
     def _deserialize(self) -> Callable[[object], object]:
-        """The function that reads a stored sketch: the writer's, or the method of the class of such sketches."""
+        """The function that reads a stored sketch: the option `deserialize`, or the method of the sketch's class.
+
+        A sketch that is stored in its compact form is read by the class of compact sketches.
+        """
         if "deserialize" in self.options:
             return self.options["deserialize"]
         reader: Callable[[Any], Any] = type(_writable(self.new())).deserialize

@@ -82,7 +82,7 @@ def from_statistic(statistic: object, **options: Unpack[AdapterOptions]) -> type
         capabilities={
             "remove_events": foreign.has("revert"),
             "combine": foreign.has("__add__"),
-            # Without a sum there is no merge that a difference could undo.
+            # `deduct` undoes `combine`, so a statistic with `-` and without `+` does not have it.
             "deduct": foreign.has("__add__") and foreign.has("__sub__"),
         },
         options=options,

@@ -75,7 +75,7 @@ class ConsecutiveRise(Operator[float | None, Rise]):
 
 
 def _runs(samples: Sequence[Sample]) -> list[list[Sample]]:
-    """Cut samples, in order, into the longest runs that rise; of two at one time, neither comes after the other."""
+    """Cut samples, in order, into the longest runs that rise; a sample never rises over another one of its time."""
     runs: list[list[Sample]] = []
     for sample in samples:
         previous = runs[-1][-1] if runs else None

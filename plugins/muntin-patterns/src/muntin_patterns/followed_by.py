@@ -104,7 +104,7 @@ class FollowedBy(Operator[Step[T], Match[T]], Generic[T]):
 
     def compute_result(self, events: Sequence[Event[Step[T]]], window: Window) -> list[Event[Match[T]]]:
         """Return the matches whose second event starts in the window, as point events at that start."""
-        # Events that may open, by their ends: those that a second event follows in time are then a slice.
+        # First events are sorted by their ends, so those that one second event follows in time are a slice.
         firsts = [event for event in events if event.payload.opens and event.end != INFINITY]
         firsts.sort(key=attrgetter("end"))
         ends = [event.end for event in firsts]

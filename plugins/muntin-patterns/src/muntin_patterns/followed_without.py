@@ -121,7 +121,7 @@ class FollowedWithout(StreamOperator[Part[T], Waiting[T], Pair[T]], Generic[T]):
         return pairs
 
     def next_time(self, state: Waiting[T]) -> int:
-        """Return the time at which the oldest event has waited for too long."""
+        """Return the time at which the oldest event has waited for too long; some event waits, or nobody asks."""
         return state.times[0] + self.within + 1
 
     def on_time(self, state: Waiting[T], time: int) -> None:

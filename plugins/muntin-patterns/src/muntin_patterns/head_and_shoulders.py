@@ -118,6 +118,6 @@ def _without_repeats(samples: Sequence[Sample]) -> list[Sample]:
 
 
 def _peaks(samples: Sequence[Sample]) -> list[int]:
-    """Return the places of samples that are greater than both their neighbours."""
+    """Return the indexes of the samples that are greater than both their neighbours."""
     values = [sample.value for sample in samples]
-    return [place for place in range(1, len(values) - 1) if values[place - 1] < values[place] > values[place + 1]]
+    return [index for index in range(1, len(values) - 1) if values[index - 1] < values[index] > values[index + 1]]

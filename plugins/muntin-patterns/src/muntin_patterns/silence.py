@@ -60,7 +60,7 @@ class Silence(StreamOperator[Any, dict[str, int], Silent]):
         state["last"] = time
 
     def next_time(self, state: dict[str, int]) -> int:
-        """Return the time at which the silence is long enough."""
+        """Return the time at which the silence is long enough; the key has an event, or nobody asks."""
         return state["last"] + self.after
 
     def on_time(self, state: dict[str, int], time: int) -> Iterable[Silent]:

@@ -80,7 +80,7 @@ class StateMachine(StreamOperator[str, Machine, Transition]):
         timeouts: Sequence[tuple[str, Duration, str]] = (),
     ) -> None:
         self.start = start
-        # By the state and the event; time-outs by the state, each with its length and the next state.
+        # The next state, by the state and the event; and the length and the next state of a time-out, by the state.
         self.transitions = {(source, event): target for source, event, target in transitions}
         self.timeouts = {source: (ticks(after), target) for source, after, target in timeouts}
         if len(self.transitions) < len(transitions):
@@ -96,6 +96,7 @@ class StateMachine(StreamOperator[str, Machine, Transition]):
         unreached = sorted(sources - targets - {start})
         if unreached:
             raise ValueError(f"no transition leads to {unreached[0]!r}, and machines start in {start!r}")
+        # Time-outs that lead around in a circle never end: the engine has to know.
         self.is_periodic = any(map(self._times_out_again, self.timeouts))
 
     def create_state(self) -> Machine:
@@ -140,6 +141,7 @@ class StateMachine(StreamOperator[str, Machine, Transition]):
     def _enter(self, machine: Machine, target: str, cause: str | None, time: int) -> Transition:
         """Move a machine to a state, and return the transition."""
         transition = Transition(machine.state, target, cause, machine.since)
+        # In the first state of machines the time does not matter, unless a time-out counts from it.
         is_as_new = target == self.start and target not in self.timeouts
         machine.state = target
         machine.since = None if is_as_new else time

@@ -78,7 +78,7 @@ class ThresholdCrossing(Operator[float | None, Crossing]):
         for earlier, later in pairwise(in_order(events)):
             was_above = earlier.value > self.threshold
             is_above = later.value > self.threshold
-            # The earlier sample may lie before the window, whose other samples belong to windows of their own.
+            # A crossing belongs to the window in which its later sample starts. The earlier sample may lie before it.
             is_crossing = was_above != is_above and window.start <= later.at < window.end
             direction: Literal["up", "down"] = "up" if is_above else "down"
             if is_crossing and self.direction in ("both", direction):

@@ -82,7 +82,7 @@ def exact_sum(numbers: Sequence[int | Decimal]) -> int | Decimal:
     """Return the sum of ints, or of Decimals, without rounding; 0 of none."""
     total: int | Decimal = sum(numbers)
     if isinstance(total, Decimal):
-        with localcontext(_EXACT):  # the default context has rounded it
+        with localcontext(_EXACT):  # the first sum was rounded by the default context, and only told the type
             total = sum(numbers)
     return total
 

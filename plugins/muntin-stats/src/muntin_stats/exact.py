@@ -39,7 +39,8 @@ def expand(values: Sequence[float]) -> list[float]:
         ([1e+16, 1.0], [1.0])
     """
     expansion: list[float] = []
-    terms = list(values)  # and, one after the other, what the expansion has of their sum, negated
+    # Each float of the expansion is added to the terms, negated: what is left of their sum is the next float.
+    terms = list(values)
     try:
         while remainder := fsum(terms):
             expansion.append(remainder)
@@ -50,10 +51,10 @@ def expand(values: Sequence[float]) -> list[float]:
 
 
 def _expand_wide(values: Sequence[float]) -> list[float]:
-    """Return the expansion of a sum that may lie beyond the largest float, which is then in it several times."""
+    """Return the expansion of a sum that may lie beyond the largest float: it then begins with several of these."""
     integers, scale = whole(values)
     expansion: list[float] = []
-    remainder = sum(integers)  # in units of 1 / 2**scale, as `integers`
+    remainder = sum(integers)  # in units of 1 / 2**scale, as the integers are
     while remainder:
         part = max(-float_info.max, min(float_info.max, nearest(remainder, 1 << scale)))
         expansion.append(part)
@@ -78,7 +79,7 @@ def whole(values: Sequence[float]) -> tuple[list[int], int]:
     """
     smallest = min(map(abs, values), default=1.0)
     if not smallest:
-        # Zero has no last bit: look for the smallest among the others.
+        # Zero has no last bit: look for the smallest value that is not zero.
         smallest = min(filter(None, map(abs, values)), default=1.0)
     _, exponent = frexp(smallest)
     scale = max(0, _MANTISSA - exponent)  # no value has a bit below the last one of the smallest
@@ -160,7 +161,7 @@ def nearest_root(numerator: int, denominator: int) -> float:
         >>> nearest_root(2, 1), nearest_root(10**616, 1), nearest_root(0, 1)
         (1.4142135623730951, 1e+308, 0.0)
     """
-    # Scale the ratio by a power of four: its root, scaled by that power of two, is a whole number of about 64 bits.
+    # The ratio is scaled by 4**shift, so its root is scaled by 2**shift: to a whole number of about 64 bits.
     size = denominator.bit_length() - numerator.bit_length()
     shift = (size + 2 * _ROOT_BITS) // 2
     if shift >= 0:
@@ -169,7 +170,7 @@ def nearest_root(numerator: int, denominator: int) -> float:
         denominator <<= -2 * shift
     square, remainder = divmod(numerator, denominator)
     root = isqrt(square)
-    # One more bit says whether the true root is larger than `root`: rounding needs to know no more than that.
+    # A last bit says whether the true root is larger than `root`: rounding needs to know no more than that.
     is_larger = remainder > 0 or root * root != square
     doubled = 2 * root + is_larger
     if shift >= 0:

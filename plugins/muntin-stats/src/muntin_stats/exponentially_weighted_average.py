@@ -78,7 +78,7 @@ class ExponentiallyWeightedAverage(Aggregate[N | None, float | None]):
     def _weights(self, starts: Sequence[int]) -> list[float]:
         """Return the weights of members that have these starts, in order."""
         if self.half_life is not None:
-            newest = starts[-1]  # weighs 1; weights count in relation to each other, so any reference would do
+            newest = starts[-1]  # the newest member weighs 1; only the ratios of weights matter
             return [exp2((start - newest) / self.half_life) for start in starts]
         assert self.alpha is not None
         return [(1.0 - self.alpha) ** age for age in range(len(starts) - 1, -1, -1)]
@@ -95,11 +95,11 @@ def _weighted_average(numbers: Sequence[Number], weights: Sequence[float]) -> fl
         else:
             exact_sum += Fraction(number) * Fraction(weight)
 
-    # Both sums as whole numbers over their scales: the quotient is rounded once.
+    # Both sums are written as whole numbers over their scales, so that only the quotient is rounded.
     total = Total.of(floats)
     if total.not_finite is not None:
         return total.not_finite
-    if not exact_sum:
+    if not exact_sum:  # floats alone, mostly: without the cost of a fraction
         integers, scale = whole(total.finite)
         return nearest(sum(integers) << weight_scale, sum(weight_integers) << scale)
     scaled_sum = (total.exact + exact_sum) * (1 << weight_scale)

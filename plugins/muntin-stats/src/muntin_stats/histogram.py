@@ -70,6 +70,6 @@ class Histogram(IncrementalAggregate[N | None, list[int], list[int]]):
         """Change the count of each payload's bin by a step; NaN is larger than any limit, and in the last bin."""
         numbers: Sequence[Number] = present(payloads)
         for number in numbers:
-            place = -1 if is_nan(number) else bisect_right(self.limits, number)
-            state[place] += step
+            bin_index = len(self.limits) if is_nan(number) else bisect_right(self.limits, number)
+            state[bin_index] += step
         return state

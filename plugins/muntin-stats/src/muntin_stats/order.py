@@ -65,7 +65,7 @@ def sort_key_of(value: object) -> tuple[Any, ...]:
         >>> [row["n"] for row in sorted(rows, key=sort_key_of)]
         [None, 2, 1]
     """
-    # The first element tells nulls, NaNs and other values apart, so that only the latter are ever compared.
+    # The first element is 0 for a null, 2 for NaN and 1 for any other value, so that only other values are compared.
     if value is None:
         return (0,)
     if isinstance(value, dict):

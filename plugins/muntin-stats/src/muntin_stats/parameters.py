@@ -47,7 +47,7 @@ def share(name: str, value: object) -> float:
     Raises:
         ValueError: The value is no such number.
     """
-    if not isinstance(value, int | float) or not 0 <= value <= 1:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}; 90 percent is 0.9")
     return value
 

@@ -40,7 +40,10 @@ def rank_from_below(payload: Ranked[V, K]) -> tuple[object, ...]:
 
 
 def _place(value: object) -> tuple[bool, object]:
-    """Return the sort key of a value: NaN comes last; a null, which is compared with nulls alone, equals them."""
+    """Return the sort key of a value: NaN comes last.
+
+    All nulls are equal. They are compared with nulls alone, as the element before in `rank` tells nulls from values.
+    """
     if is_nan(value):
         return True, 0
     return False, 0 if value is None else value

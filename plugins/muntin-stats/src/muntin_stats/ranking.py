@@ -10,12 +10,12 @@ from fractions import Fraction
 from math import floor, isinf, nan
 from typing import Final
 
-from muntin_stats.exact import nearest
+from muntin_stats.exact import is_finite, nearest
 from muntin_stats.number import Number
 from muntin_stats.order import ordinary
 
 _FEW = 16
-"""Up to one number in 16 is removed by a search of its own; above that, all are removed in one pass."""
+"""Numbers are removed by a search for each if fewer than one in 16 goes; otherwise all are removed in one pass."""
 
 LARGEST_WHOLE: Final = 2**53
 """Each whole number up to this size is a float."""
@@ -81,7 +81,8 @@ def between(low: Number, high: Number, fraction: float) -> float:
     """Interpolate linearly between two numbers, as a float.
 
     Floats are interpolated as floats, and so are whole numbers that floats hold: a column gives the same results
-    whether it is of whole numbers or of floats. All other numbers are interpolated exactly, and rounded once.
+    whether it is of whole numbers or of floats. All other numbers are interpolated exactly, and rounded once. Beside
+    NaN or an infinity they count as floats, as there is no exact distance.
 
     Example:
         >>> between(10, 20, 0.25), between(-(2**63), 2**63 - 1, 0.5)
@@ -89,7 +90,8 @@ def between(low: Number, high: Number, fraction: float) -> float:
     """
     if type(low) is float and type(high) is float:
         return _between_floats(low, high, fraction)
-    if _is_held_by_floats(low) and _is_held_by_floats(high):
+    are_held_by_floats = _is_held_by_floats(low) and _is_held_by_floats(high)
+    if are_held_by_floats or not (is_finite(low) and is_finite(high)):
         return _between_floats(float(low), float(high), fraction)
     distance = Fraction(high) - Fraction(low)
     exact = Fraction(low) + distance * Fraction(fraction)
@@ -106,7 +108,7 @@ def _is_held_by_floats(number: Number) -> bool:
 def _between_floats(low: float, high: float, fraction: float) -> float:
     """Interpolate linearly between two floats."""
     if low == high:
-        return low  # two equal infinities have no distance
+        return low  # the difference of two equal infinities would be NaN
     if isinf(high - low):  # their distance is beyond the largest float
         return low * (1 - fraction) + high * fraction
     return low + (high - low) * fraction

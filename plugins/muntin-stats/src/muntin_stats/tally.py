@@ -48,7 +48,7 @@ class Tally(Generic[V]):
         for value, count in counts.items():
             self.counts[value] -= count
             if not self.counts[value]:
-                del self.counts[value]  # results go by the values that are there
+                del self.counts[value]  # each value with an entry counts as one that the window has
 
 
 class TallyAggregate(IncrementalAggregate[V | None, Tally[V], Out], Generic[V, Out]):

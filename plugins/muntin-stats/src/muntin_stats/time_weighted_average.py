@@ -83,7 +83,7 @@ class TimeWeightedAverage(IncrementalAggregate[N | None, Weighted, float | None]
         """Return the average."""
         if not state.count:
             return None
-        # A lifetime is positive: it makes no infinity change its sign.
+        # Infinities are summed without their lifetimes, which are positive and so change no sign.
         not_finite = sum_of_not_finite(state.nans, state.highs, state.lows)
         if not_finite is not None:
             return not_finite
@@ -110,7 +110,7 @@ def _weighted(events: Sequence[Event[N | None]], window: Window) -> Weighted:
         is_inside = event.start < window.end and event.end > window.start
         if event.payload is not None and is_inside:
             numbers.append(event.payload)
-            lengths.append(event.end - event.start)
+            lengths.append(event.end - event.start)  # inside the window: full clipping has cut the lifetime
     count = len(numbers)
     not_finite = count_not_finite(numbers)
     if any(not_finite):

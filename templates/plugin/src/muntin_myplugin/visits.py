@@ -13,7 +13,7 @@ from muntin.windows import Stretches, WindowKind
 
 @dataclass(frozen=True, slots=True)
 class Visits(WindowKind):
-    """A window over events, each of which begins less than a gap after the end of an earlier one.
+    """A window over events, each of which begins less than a gap after the last tick of an earlier one.
 
     Three events, and the windows that `Visits(3)` makes of them, with the number of members:
 
@@ -46,7 +46,7 @@ class Visits(WindowKind):
             raise WindowError(f"a gap is longer than nothing, got {self.gap}")
 
     def membership(self, start: int, end: int) -> tuple[int, int]:
-        """Return the lifetime, prolonged by the gap."""
+        """Return the lifetime, prolonged to a gap after its last tick."""
         if end == INFINITY:
             return start, INFINITY
         last_tick = end - 1
@@ -54,7 +54,7 @@ class Visits(WindowKind):
 
     def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
         """Yield the connected parts of the axis that stretches cover."""
-        visit: Window | None = None
+        visit: Window | None = None  # the visit so far, which the next stretches may prolong
         for since, until in stretches.all:
             if visit is None or since >= visit.end:
                 if visit is not None and visit.start < end and visit.end > start:

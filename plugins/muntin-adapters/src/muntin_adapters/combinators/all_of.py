@@ -157,7 +157,11 @@ class _AllModules(PickledAsRecipe):
         return not (self.is_incremental and has_upgrade and has_records)
 
     def _versions(self, version: str) -> dict[str, str] | None:
-        """Return the version of each aggregate in a version of all; None for a version of other aggregates."""
+        """Split a version of this module into the version of each aggregate, by the name of its field.
+
+        Returns:
+            The versions; None for a version that was made for other aggregates, or with other names.
+        """
         patterns = [f"{re.escape(f'{name}: {cls.name} ')}(.+)" for name, cls in self._parts.items()]
         match = re.fullmatch(", ".join(patterns), version)
         return None if match is None else dict(zip(self._parts, match.groups(), strict=True))
@@ -175,7 +179,7 @@ class _AllModules(PickledAsRecipe):
         return upgraded
 
     def _outdated_versions(self, version: str) -> dict[str, str]:
-        """Return the versions, in a version of all, of the aggregates that have another version now."""
+        """Return those versions of aggregates, by field, in a version of this module that are not the present ones."""
         outdated: dict[str, str] = {}
         versions = self._versions(version) or {}
         for (name, module_version), module in zip(versions.items(), self._modules, strict=True):
@@ -208,7 +212,14 @@ class _AllModules(PickledAsRecipe):
         return AllOfForm(dict(zip(self._parts, forms, strict=True)), self._outdated_versions)
 
     def _each(self, method: str, states: Any, members: Sequence[object], window: object) -> Any:
-        """Call a method of each aggregate with its state and the members, and return the new states."""
+        """Call a method of each aggregate with its state and the members, and return the list of new states.
+
+        Args:
+            method: Name of the method: `add_events` or `remove_events`.
+            states: State of each aggregate, in the order of the fields.
+            members: Payloads, or events if one of the aggregates is time-sensitive.
+            window: The window as a tuple of one; empty if no aggregate is time-sensitive.
+        """
         new_states: list[object] = []
         for module, state in zip(self._modules, states, strict=True):
             call = getattr(module, method)
@@ -222,12 +233,17 @@ class _AllModules(PickledAsRecipe):
         return members
 
     def _window_for(self, module: Any, window: Any) -> Any:
+        """Return the last arguments of a call of one aggregate: the window, or none if it is not time-sensitive."""
         return window if module.is_time_sensitive else ()
 
 
 @records_recipe
 def _all_of(**parts: type[Module]) -> type[Any]:
-    """Make the class of all aggregates in one; its policies are those that suit each of them."""
+    """Make the class of all aggregates in one; it accepts what each of them accepts, and needs what one of them needs.
+
+    Raises:
+        ModuleDefinitionError: The aggregates cannot be combined.
+    """
     _refuse_unfit_parts(parts)
     payload = _common_payload(parts)
     results = {name: _result(cls, payload) for name, cls in parts.items()}
@@ -293,7 +309,7 @@ def _methods(parts: Mapping[str, type[Module]], *, is_incremental: bool) -> dict
     called_methods = METHODS if is_incremental else ("compute_result",)
     names = [name for name in called_methods if all_have(name)]
     if is_incremental and any(hasattr(cls, "upgrade_state") for cls in parts.values()):
-        names.append("upgrade_state")  # it leaves the states of the others as they are
+        names.append("upgrade_state")  # one is enough: states of aggregates without the method stay as they are
     methods = {name: getattr(_AllModules, f"_{name}") for name in names}
     if all_have("columnar_form"):
         methods["columnar_form"] = _AllModules._columnar_form
@@ -301,7 +317,7 @@ def _methods(parts: Mapping[str, type[Module]], *, is_incremental: bool) -> dict
 
 
 def _is_upgraded(module: Any, version: str) -> bool:
-    """Return True if a module upgrades the states of a version: they may be those of an older one."""
+    """Return True if states that a version of a module wrote have to go through its `upgrade_state`."""
     return version != module.version and hasattr(module, "upgrade_state")
 
 

@@ -19,11 +19,12 @@ T = TypeVar("T")
 class AllOfForm(ColumnarAggregate[Any, Any]):
     """Keeps the components of several forms, and computes records of their results.
 
-    A component is named by its form and its name there, as in `mean.total`.
+    A component's name is that of its form and its name in the form, as in `mean.total`.
 
     Args:
         forms: Forms by name; each leaves nulls out.
-        outdated: Function from a version of all to the versions, in it, of the forms that have another version now.
+        outdated: Function from a version of the whole `all_of` to the versions that it names for the forms, by the
+            names of the forms; only those that differ from the present ones.
 
     Attributes:
         forms: Forms by name.
@@ -94,6 +95,6 @@ def _with_prefix(form: str, components: Mapping[str, T]) -> dict[str, T]:
 
 
 def _without_prefix(form: str, components: Mapping[str, T]) -> dict[str, T]:
-    """Return the components of one form, by their names there."""
+    """Return the components of one form, by their names in the form."""
     prefix = f"{form}."
     return {name.removeprefix(prefix): value for name, value in components.items() if name.startswith(prefix)}

@@ -22,7 +22,8 @@ from muntin_adapters.recipes import records_recipe
 
 Result = TypeVar("Result")
 
-_TUPLE: Final[Any] = tuple  # of types that are known at run time alone
+_TUPLE: Final[Any] = tuple
+"""`tuple`, as `Any`: mypy refuses brackets with types that are known at run time alone."""
 
 
 @subscriptable
@@ -106,12 +107,14 @@ class _Catching(Wrapping):
         elif self._module.reads_order:
             return state  # the first error counts
         else:
-            # A failed window looks for further errors, of which the least is kept: on a new state, as it has none.
+            # Of all errors of a window the least is kept, so new members are tried too: on a new state, as a failed
+            # window has none.
             _, error = self._add(self._create_state(*window), members, window)
             if error is None:
                 return state
 
-        # Which rows came together is up to the engine: each row is tried alone, so that it does not matter.
+        # The engine chooses which rows come in one call. Each row is tried alone, so that the choice does not matter.
+        # Where no row fails alone, only the error of the call is known.
         errors = self._errors_of_each(members, window) or {error}
         if earlier_error is not None:
             errors.add(earlier_error)
@@ -127,24 +130,28 @@ class _Catching(Wrapping):
         return errors
 
     def _add(self, state: Any, members: Sequence[object], window: tuple[Window, ...]) -> Any:
-        """Return the pair of a state with members added and no error, or the error; a failed state stays as it is."""
+        """Return a pair: the inner state with members added, and no error; or no state, and the error.
+
+        A state that has an error is returned as it is.
+        """
         inner_state, error = state
         if error is not None:
             return state
         return _attempt("add_events", self._module.add_events, inner_state, members, *window)
 
     def _combine(self, state: Any, other: Any) -> object:
-        """Return the pair of both states combined and no error, or the least error."""
+        """Return a pair: both inner states combined, and no error; or no state, and the least of the errors."""
         inner_state, error = state
         other_inner_state, other_error = other
         # The least of the errors, as states are combined in any order.
         errors = [text for text in (error, other_error) if text is not None]
         if errors:
             return None, min(errors)
+        # The engine chooses between combining and adding, so an error has to be the same text for both.
         return _attempt("add_events", self._module.combine, inner_state, other_inner_state)
 
     def _upgrade_state(self, state: Any, version: str, *window: Window) -> object:
-        """Let the wrapped module upgrade its state; an error stays."""
+        """Let the wrapped module upgrade its state; a state with an error is returned as it is."""
         inner_state, error = state
         if error is not None:
             return state
@@ -170,7 +177,17 @@ class _Catching(Wrapping):
 
 
 def _attempt(method: str, call: Callable[..., object], *arguments: object) -> tuple[Any, str | None]:
-    """Call a method, and return its value and no error; or no value and the error if it raises one."""
+    """Call a function, and return its value and no error; or no value and the text of the error if it raises one.
+
+    Args:
+        method: Name of the method, with which the text begins.
+        call: Function to call.
+        arguments: Arguments of the call.
+
+    Raises:
+        MemoryError: The call raised it: it depends on the machine and not on the rows.
+        ModuleContractError: The call raised it: it is a mistake in code.
+    """
     try:
         return call(*arguments), None
     except (MemoryError, ModuleContractError):
@@ -191,8 +208,8 @@ def _catching(cls: type[Module]) -> type[Any]:
     """Make the class of a module that catches errors of another one."""
     payload, state, result = types_of(cls)
     caught: Any = Caught
-    # A change that makes a window fail alters output from the window's start on, not from the change on.
-    is_bound = cls.contract is OutputContract.TIME_BOUND
+    # A row may make its window fail, and the failure is reported from the window's start on: before the row itself.
+    is_time_bound = cls.contract is OutputContract.TIME_BOUND
     return wrap(
         cls,
         _Catching,
@@ -200,6 +217,6 @@ def _catching(cls: type[Module]) -> type[Any]:
         version_suffix="or its error",
         payload=payload,
         result=caught[result],
-        attributes={"contract": OutputContract.WINDOW_BASED if is_bound else cls.contract},
+        attributes={"contract": OutputContract.WINDOW_BASED if is_time_bound else cls.contract},
         state=_TUPLE[with_null(state), str | None],
     )

@@ -73,9 +73,10 @@ def _flat_mapping(
     Args:
         cls: The class of the inner module.
         function: The function from a payload to values.
-        argument: The type of its argument; None for that of the annotation.
+        argument: The type of the function's argument; None for that of the annotation.
         value: The type of one of the values; None for that in the annotation of what it returns.
     """
+    # The type of one value is what stands in the brackets of the return type, as `str` in `list[str]`.
     return_type = hints_of(function).get("return")
     origin = get_origin(return_type)
     if value is None and isinstance(origin, type) and issubclass(origin, Iterable):

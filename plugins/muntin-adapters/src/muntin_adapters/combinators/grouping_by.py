@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic
 
@@ -41,8 +41,9 @@ def grouping_by(module: str | type[Module]) -> type[Any]:
     """Return an aggregate that computes the result of each group, as a map from group to result.
 
     The query's first column is the group, the second is the module's payload; a module of several columns takes them as
-    a struct, and a count needs no second column. A row without a group is left out, as a map has no null keys. All
-    groups of a window are in one state: for many groups, or for rows of their own, make the group a key of the query.
+    a struct, and a count needs no second column. A row without a group is left out, as a map has no null keys. NaN is a
+    group, whose members are all NaNs. All groups of a window are in one state: for many groups, or for rows of their
+    own, make the group a key of the query.
 
     Args:
         module: Name or class of an aggregate, whose parameters and capabilities stay.
@@ -74,34 +75,39 @@ class _GroupingBy(Wrapping):
     def _add_events(self, state: Any, members: Sequence[Any], *window: Window) -> object:
         """Add members to the states of their groups; a group that is new gets one."""
         for group, group_members in self._groups(members).items():
-            count, group_state = state.get(group) or (0, self._module.create_state(*window))
+            key = _key_of(group, state)
+            count, group_state = state.get(key) or (0, self._module.create_state(*window))
             added = self._module.add_events(group_state, group_members, *window)
-            state[group] = count + len(group_members), added
+            state[key] = count + len(group_members), added
         return state
 
     def _remove_events(self, state: Any, members: Sequence[object], *window: Window) -> object:
         """Remove members from the states of their groups; a group that loses its last member goes."""
         for group, group_members in self._groups(members).items():
-            count, group_state = state.pop(group)
-            # A group without members has no entry: its state would be as good as new, and show in the result.
+            key = _key_of(group, state)
+            count, group_state = state.pop(key)
+            # A group without members has no entry, as the result has one for each entry.
             if count > len(group_members):
                 remaining = self._module.remove_events(group_state, group_members, *window)
-                state[group] = count - len(group_members), remaining
+                state[key] = count - len(group_members), remaining
         return state
 
     def _combine(self, state: Any, other: Any) -> object:
         """Combine the states of each group; a group that is new gets one."""
         for group, (other_count, other_state) in other.items():
-            count, group_state = state.get(group) or (0, self._module.create_state())
-            state[group] = count + other_count, self._module.combine(group_state, other_state)
+            key = _key_of(group, state)
+            # Without a window, as states of time-sensitive modules are never combined.
+            count, group_state = state.get(key) or (0, self._module.create_state())
+            state[key] = count + other_count, self._module.combine(group_state, other_state)
         return state
 
     def _deduct(self, state: Any, other: Any) -> object:
         """Deduct the states of the groups of another state; a group that loses its last member goes."""
         for group, (other_count, other_state) in other.items():
-            count, group_state = state.pop(group)
+            key = _key_of(group, state)
+            count, group_state = state.pop(key)
             if count > other_count:
-                state[group] = count - other_count, self._module.deduct(group_state, other_state)
+                state[key] = count - other_count, self._module.deduct(group_state, other_state)
         return state
 
     def _upgrade_state(self, state: Any, version: str, *window: Window) -> object:
@@ -126,17 +132,32 @@ class _GroupingBy(Wrapping):
         groups: dict[Any, list[Any]] = {}
         for member in members:
             payload = self._payload_of(member)
-            groups.setdefault(payload.group, []).append(self._with_payload(member, payload.value))
+            key = _key_of(payload.group, groups)
+            groups.setdefault(key, []).append(self._with_payload(member, payload.value))
         return groups
 
 
-_DICT: Final[Any] = dict  # of types that are known at run time alone
+def _key_of(group: Any, entries: Mapping[Any, object]) -> Any:
+    """Return the key of a group's entry, or the group itself if it has none: all NaNs are one group, as in Spark."""
+    is_nan = group != group  # noqa: PLR0124
+    if not is_nan:
+        return group
+    # A dict finds a NaN only by its identity, which a checkpoint does not keep.
+    return next((key for key in entries if key != key), group)  # noqa: PLR0124
+
+
+_DICT: Final[Any] = dict
 _TUPLE: Final[Any] = tuple
+"""`dict` and `tuple`, as `Any`: mypy refuses brackets with types that are known at run time alone."""
 
 
 @records_recipe
 def _grouping_by(cls: type[Module]) -> type[Any]:
-    """Make the class that computes an aggregate for each group; an operator is refused."""
+    """Make the class that computes an aggregate for each group.
+
+    Raises:
+        ModuleDefinitionError: The module is an operator.
+    """
     if cls.is_operator:
         raise ModuleDefinitionError(f"grouping_by({cls.name}): it is an operator\n  expected: an aggregate")
     payload, state, result = types_of(cls)

@@ -24,7 +24,9 @@ class _UpgradeByOuterVersion:
 
 
 def with_inner_version(form: Form, inner_version: Callable[[str], str]) -> Form:
-    """Return the form of a module for another module that wraps it; as it is if it has no `upgrade_state`.
+    """Return a copy of a form whose `upgrade_state` takes versions of the module around it.
+
+    A form without `upgrade_state` is returned as it is.
 
     Args:
         form: Form of the wrapped module.

@@ -103,7 +103,7 @@ def _mapping(cls: type[Module], function: Callable[..., object], argument: objec
     Args:
         cls: The class of the inner module.
         function: The function from a payload to a value.
-        argument: The type of its argument; None for that of the annotation.
+        argument: The type of the function's argument; None for that of the annotation.
         value: The type of the value; None for that of the annotation.
     """
     if value is None:

@@ -53,16 +53,17 @@ def _preset(cls: type[Module], /, **parameters: object) -> type[Any]:
     except TypeError as error:
         raise ParameterError(cls.name, parameters, str(error), str(signature)) from error
 
+    suffix = f" with {', '.join(f'{name}={spell(value)}' for name, value in parameters.items())}"
+
     def initialise(self: object, *arguments: object, **query_parameters: object) -> None:
         """Call the class's own constructor, with the preset parameters as well."""
         cls.__init__(self, *arguments, **query_parameters, **parameters)
 
     def upgrade_state(self: Any, state: Any, version: str, *window: Window) -> Any:
-        """Call the class's own method, with its own part of the version."""
+        """Call the class's own method with the version as the class spells it: without the preset parameters."""
         method: Any = cls.upgrade_state  # type: ignore[attr-defined]  # defined where it is used
         return method(self, state, version.removesuffix(suffix), *window)
 
-    suffix = f" with {', '.join(f'{name}={spell(value)}' for name, value in parameters.items())}"
     query_parameters = [part for name, part in signature.parameters.items() if name not in parameters]
     upgrades = {"upgrade_state": upgrade_state} if hasattr(cls, "upgrade_state") else {}
     return make_module(
@@ -79,7 +80,11 @@ def _preset(cls: type[Module], /, **parameters: object) -> type[Any]:
 
 
 def _by_name(parameters: list[inspect.Parameter]) -> inspect.Signature:
-    """Return a signature whose parameters go by name: one that was set may have stood before them."""
+    """Return a signature in which each parameter of `parameters` is given by its name.
+
+    A preset parameter may have stood before them, so their places are no longer those of the constructor. `*` and `**`
+    stay as they are.
+    """
     by_name: list[inspect.Parameter] = []
     for parameter in parameters:
         if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):

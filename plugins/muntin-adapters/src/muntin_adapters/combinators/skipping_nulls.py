@@ -69,7 +69,8 @@ class _SkippingNulls(Counting):
     def _columnar_form(self, reads: Field) -> ColumnarAggregate[Any, Any] | None:
         """Return the wrapped module's form on arrays, if that skips nulls as this module does."""
         form: ColumnarAggregate[Any, Any] | None = self._module.columnar_form(replace(reads, is_nullable=False))
-        # A form that skips nulls itself is enough; without members the result has to be null, as from `Counting`.
+        # A form that skips nulls needs no wrapping. Its result has to be null where all payloads were null, as the
+        # result of `Counting` is.
         if form is None or not form.skips_nulls or form.empty_result is not None:
             return None
         return self._outer_form(form)

@@ -82,15 +82,17 @@ class _Sorting(Wrapping):
 def _sorting(cls: type[Module], key: Callable[..., object] | None, descending: bool) -> type[Any]:
     """Make the class of a module that gets its members in order: by a key, or by the payloads themselves."""
     payload, _, result = types_of(cls)
-    by = "themselves" if key is None else spell(key)
+    sort_value = "themselves" if key is None else spell(key)
     return wrap(
         cls,
         _Sorting,
         name_suffix="sorted",
-        version_suffix=f"by {by}{', descending' if descending else ''}",
+        version_suffix=f"by {sort_value}{', descending' if descending else ''}",
         payload=payload,
         result=result,
         attributes={
+            # Members with equal keys stay in the query's order. Bare payloads that are equal cannot be told apart, but
+            # equal payloads of events may have different lifetimes.
             "reads_order": key is not None or cls.is_time_sensitive,
             "_key": None if key is None else staticmethod(key),
             "_spread": None if key is None else staticmethod(spread_of(key, payload)),

@@ -63,9 +63,10 @@ class _TopN(Delegating):
     _largest: ClassVar[bool]
 
     def _outer_result(self, result: Mapping[Any, Any]) -> list[Ranked[object, object]]:
-        """Return the first groups by their values, which are those of the wrapped module's map."""
+        """Return the first groups of the wrapped module's map, in the order of their values."""
         groups = sorted(group for group, value in result.items() if value is not None)
-        groups.sort(key=lambda group: _sort_key(result[group]), reverse=self._largest)  # equal ones stay in order
+        # Groups of equal values stay in the order of the groups.
+        groups.sort(key=lambda group: _sort_key(result[group]), reverse=self._largest)
         return [Ranked(group, result[group]) for group in groups[: self._n]]
 
 

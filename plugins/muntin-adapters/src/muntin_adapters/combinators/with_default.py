@@ -61,8 +61,9 @@ class _WithDefault(Delegating):
 
 @records_recipe
 def _with_default(cls: type[Module], value: object) -> type[Any]:
-    """Make the class of a module that has a value as its result where it would be null, as in an empty window."""
+    """Make the class of a module that has a value as its result where it would be null, or have no rows."""
     payload, _, result = types_of(cls)
+    # A default that is not null replaces every null. For an operator it is a row, and the nulls in other rows stay.
     if not cls.is_operator and value is not None:
         result, _ = without_null(result)
     form = {"columnar_form": _WithDefault._columnar_form} if hasattr(cls, "columnar_form") else {}

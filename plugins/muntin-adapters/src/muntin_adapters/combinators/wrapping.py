@@ -196,7 +196,7 @@ class Counting(Wrapping):
         count, inner_state = state
         other_count, other_inner_state = other
         if count == other_count:
-            return self._create_state()
+            return self._create_state()  # without a window, as states of time-sensitive modules are never deducted
         return count - other_count, self._module.deduct(inner_state, other_inner_state)
 
     def _upgrade_state(self, state: Any, version: str, *window: Window) -> object:
@@ -232,11 +232,14 @@ def module_class(module: str | type[Module]) -> type[Module]:
 
 
 def base_of(cls: type[Module]) -> Any:
-    """Return the one of the four base classes that a module has; a columnar one counts as an incremental aggregate.
+    """Return the base class of a module: `Aggregate`, `Operator`, `IncrementalAggregate` or `IncrementalOperator`.
+
+    A `ColumnarAggregate` counts as an incremental aggregate.
 
     Raises:
-        ModuleDefinitionError: The module follows rows or a stream, and has none of the four.
+        ModuleDefinitionError: The module follows rows or a stream, and has none of these base classes.
     """
+    # Only the base classes of modules define `_roles`, the names of their type parameters; the first is the nearest.
     base = next(base for base in cls.__mro__ if "_roles" in vars(base))
     if base not in (Aggregate, Operator, IncrementalAggregate, IncrementalOperator, ColumnarAggregate):
         raise ModuleDefinitionError(

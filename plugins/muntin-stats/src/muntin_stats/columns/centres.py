@@ -18,7 +18,9 @@ _LOW: Final = 2**10 - 1
 
 
 def anchored(numbers: Array) -> tuple[Floats, Floats]:
-    """Return numbers as anchors and offsets: a whole number, which a float may not hold, as its upper and lower bits.
+    """Return each number as an anchor and an offset. A float is its own anchor.
+
+    A whole number, which a float may not hold, is cut in two: its upper bits are the anchor, its lower bits the offset.
 
     Example:
         >>> anchors, offsets = anchored(np.array([2**62 + 1]))
@@ -75,5 +77,5 @@ def shares(first: Floats, second: Floats) -> tuple[Floats, Floats]:
         >>> [float(value) for value in shares(np.array(2.0), np.array(2.0))]
         [0.5, 1.0]
     """
-    share = second / np.maximum(first + second, 1)
+    share = second / np.maximum(first + second, 1)  # 0 where both groups are empty
     return share, first * share

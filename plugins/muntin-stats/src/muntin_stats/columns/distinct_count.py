@@ -72,8 +72,9 @@ def distinct_counts(ragged: Ragged) -> Integers:
     values = ragged.values[1:]
     previous = ragged.values[:-1]
     is_new = np.ones(len(ragged.values), bool)
-    is_new[1:] = (values != previous) & (previous == previous)  # noqa: PLR0124  # after a NaN in a group come NaNs
-    is_new[ragged.offsets[:-1]] = True
+    # NaNs come last in a group, so after a NaN there is nothing new.
+    is_new[1:] = (values != previous) & (previous == previous)  # noqa: PLR0124
+    is_new[ragged.offsets[:-1]] = True  # the first value of a group, whatever the group before it ends with
     counts_before = np.concatenate([[0], np.cumsum(is_new)])
     return np.diff(counts_before[ragged.offsets])
 

@@ -45,7 +45,7 @@ def product_parts(first: Integers, second: Integers) -> Integers:
     crosswise = low * other_high
     other_crosswise = high * other_low
     highs = high * other_high
-    # A product reaches into two columns; columns are added up, and not carried.
+    # The lower half of each product goes into one part, and its upper half into the next part. Nothing is carried.
     parts = [
         lows & _LOW,
         (lows >> _BITS) + (crosswise & _LOW) + (other_crosswise & _LOW),
@@ -58,7 +58,8 @@ def product_parts(first: Integers, second: Integers) -> Integers:
 
 def _halves(numbers: Integers) -> tuple[Any, Any]:
     """Return the lower and the upper half of the size of each number, without its sign."""
-    sizes = np.abs(numbers).view(np.uint64)  # the least number has no positive one, and its bits are those of its size
+    # `abs` leaves the least number, -2**63, as it is: read without a sign, its bits are 2**63, which is its size.
+    sizes = np.abs(numbers).view(np.uint64)
     return sizes & _LOW, sizes >> _BITS
 
 
@@ -77,7 +78,7 @@ def totals_of(parts: Integers) -> Array:
     for place in range(last):
         carried[:, place + 1] += carried[:, place] >> _BITS
         carried[:, place] &= _LOW
-    # A number fits 64 bits if the bits above them repeat its sign.
+    # A number fits 64 bits if all bits above the lowest 64 repeat the sign bit.
     low = carried[:, 0]
     high = carried[:, 1]
     if last == 1:

@@ -20,7 +20,7 @@ MEAN_OF_Y: Final = slice(3, 5)
 REACH: Final = 5
 """The length of the vector of the distances of x from their mean."""
 RISE: Final = 6
-"""The part of the distances of y that lies along that vector."""
+"""The part of the distances of y that lies along the vector of the distances of x."""
 _LENGTHS: Final = slice(REACH, RISE + 1)
 
 
@@ -89,10 +89,10 @@ def merged_lines(first: Floats, second: Floats) -> Floats:
     share, weight = shares(first[..., COUNT], second[..., COUNT])
     x_apart = distance(first[..., MEAN_OF_X], second[..., MEAN_OF_X])
     y_apart = distance(first[..., MEAN_OF_Y], second[..., MEAN_OF_Y])
-    merged = first + second  # right for the counts alone
+    merged = first + second  # right for the counts alone: means and lengths are replaced
     merged[..., MEAN_OF_X] = merged_centres(first[..., MEAN_OF_X], second[..., MEAN_OF_X], x_apart, share)
     merged[..., MEAN_OF_Y] = merged_centres(first[..., MEAN_OF_Y], second[..., MEAN_OF_Y], y_apart, share)
-    root = np.sqrt(weight)
+    root = np.sqrt(weight)  # the weight is that of squares; lengths are not squared
     merged[..., _LENGTHS] = _rotated(first[..., _LENGTHS], second[..., _LENGTHS], x_apart * root, y_apart * root)
     return merged
 

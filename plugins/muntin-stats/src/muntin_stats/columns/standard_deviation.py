@@ -94,7 +94,7 @@ def merged_spreads(first: Floats, second: Floats) -> Floats:
     """
     share, weight = shares(first[..., _COUNT], second[..., _COUNT])
     apart = distance(first[..., _MEAN], second[..., _MEAN])
-    merged = first + second  # right for the counts alone
+    merged = first + second  # right for the counts alone: means and lengths are replaced
     merged[..., _MEAN] = merged_centres(first[..., _MEAN], second[..., _MEAN], apart, share)
     merged[..., _LENGTH] = merged_lengths(first[..., _LENGTH], second[..., _LENGTH], weight, apart)
     return merged
@@ -111,5 +111,6 @@ def merged_lengths(first: Floats, second: Floats, weight: Floats, apart: Floats)
     """
     between = np.where(weight == 0, 0.0, np.sqrt(weight) * np.abs(apart))
     between = np.where(np.isnan(between), np.inf, between)
-    # The last term keeps a NaN: hypot of an infinity and a NaN is infinite.
+    # A group with a payload that is not finite has the length NaN, which has to stay. But `hypot` of an infinity and a
+    # NaN is infinite, so the last term is NaN where a length is, and zero otherwise.
     return np.hypot(np.hypot(first, second), between) + 0.0 * (first + second)

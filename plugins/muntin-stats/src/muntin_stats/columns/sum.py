@@ -68,7 +68,7 @@ class ColumnarIntegerSums(ColumnarAggregate[int | None, Out]):
         carries = components["low"] >> _HALF
         high = components["high"] + carries
         low = components["low"] & _LOW
-        # The upper half has to fit 32 bits with its sign, as the sum has 64.
+        # A sum fits 64 bits if its upper half fits 32 bits, with its sign.
         if ((high >= ~_LARGEST_HIGH) & (high <= _LARGEST_HIGH)).all():
             return (high << _HALF) | low
         exact: Array = high.astype(object) * (_LOW + 1) + low.astype(object)

@@ -124,7 +124,8 @@ def merged_moments(first: Floats, second: Floats) -> Floats:
     """
     share, weight = shares(first[..., _COUNT], second[..., _COUNT])
     apart = distance(first[..., _MEAN], second[..., _MEAN])
-    merged = first + second  # right for the counts, and for the squares but for what lies between the means
+    # The sum is right for the counts. Squares also need the term between the means, and the means are replaced.
+    merged = first + second
     merged[..., _MEAN] = merged_centres(first[..., _MEAN], second[..., _MEAN], apart, share)
     merged[..., _SQUARES] += spread(weight, apart)
     return merged
@@ -133,7 +134,7 @@ def merged_moments(first: Floats, second: Floats) -> Floats:
 def spread(weight: Floats, apart: Floats) -> Floats:
     """Return the term that the distance between two means adds to the sum of squares.
 
-    The distance is NaN only where the sum of squares is infinite.
+    A distance is NaN only where the sum of squares is infinite, so the term of a NaN is infinite.
 
     Example:
         >>> spread(np.array([0.5, 0.0, 0.5]), np.array([2.0, 1e200, np.nan])).tolist()
