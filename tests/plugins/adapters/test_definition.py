@@ -130,7 +130,9 @@ def test_a_type_of_none_is_that_of_the_annotation() -> None:
     class Seen:
         def update(self, value: int): ...
         def serialize(self): ...
-        def estimate(self) -> int: ...
+
+        def estimate(self) -> int:
+            return 0
 
     sketch = from_sketch(Seen, get="estimate", input=None, result=None, **NAMED)
     assert (spell(sketch.input_field()), spell(sketch.result_field())) == ("integer", "integer")
