@@ -29,8 +29,8 @@ def random_bids(seed: int, count: int) -> list[Bid]:
     at = 0
     for number in range(count):
         at += random.choice((0, 1, 40, 200, 900, 2_500, 10 * SECOND)) if random.random() < 0.9 else 17 * SECOND
-        hot = 1_000 + number // 40
-        auction = hot if random.random() < 0.5 else random.randint(1_000, hot + 3)
+        hot_auction = 1_000 + number // 40  # another one after each 40 bids
+        auction = hot_auction if random.random() < 0.5 else random.randint(1_000, hot_auction + 3)
         bidder = random.choice((1, 1, 1, 2, 2, *range(3, 10)))
         bids.append(Bid(auction, bidder, 10 ** random.randint(1, 3) * random.randint(1, 3), at))
     return bids

@@ -19,7 +19,7 @@ class CrestFactor(ColumnarAggregate[float | None, float | None]):
     1 for a square wave, the root of 2 for a sine; a bearing that begins to fail knocks, and has more.
 
     Types: float to float, at least 1.
-    Nulls: skipped; the result is null where there is nothing else, and where all other payloads are zero.
+    Nulls: skipped; the result is null where the squares of all other payloads are zero, or where there are none.
     NaN and infinities: the result is NaN. So it is, or zero, where a square is beyond the largest float.
 
     Laws: those of `ColumnarAggregate`. Squares are rounded one by one; their average is exact, and rounded once.
@@ -44,7 +44,7 @@ class CrestFactor(ColumnarAggregate[float | None, float | None]):
             return {"square": payloads * payloads, "peak": np.abs(payloads)}
 
     def compute_results(self, components: Mapping[str, Floats]) -> Floats:
-        """Return the factors; null where all payloads were zero."""
+        """Return the factors; null where the squares of all payloads were zero."""
         root = np.sqrt(components["square"])
         is_zero = root == 0.0
         divisor = np.where(is_zero, 1.0, root)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,13 @@ import numpy.typing as npt
 from muntin import ColumnarAggregate, Component
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+
+COUNT: Final = 0
+MEAN: Final = 1
+SQUARES: Final = 2
+CUBES: Final = 3
+FOURTHS: Final = 4
+"""The places of the moments along the last axis: the sums are those of powers of the distances from the mean."""
 
 
 class Kurtosis(ColumnarAggregate[float | None, float | None]):
@@ -49,9 +56,9 @@ class Kurtosis(ColumnarAggregate[float | None, float | None]):
         """Return each payload's moments; where it is not finite, the powers are NaN."""
         moments = np.zeros((len(payloads), 5))
         is_finite = np.isfinite(payloads)
-        moments[:, 0] = 1.0
-        moments[:, 1] = np.where(is_finite, payloads, 0.0)
-        moments[:, 2:] = np.where(is_finite, 0.0, np.nan)[:, np.newaxis]
+        moments[:, COUNT] = 1.0
+        moments[:, MEAN] = np.where(is_finite, payloads, 0.0)
+        moments[:, SQUARES:] = np.where(is_finite, 0.0, np.nan)[:, np.newaxis]
         return {"moments": moments}
 
     def compute_results(self, components: Mapping[str, Floats]) -> Floats:
@@ -70,22 +77,24 @@ def merged_moments(first: Floats, second: Floats) -> Floats:
         >>> merged_moments(np.array([1.0, 4.0, 0.0, 0.0, 0.0]), np.array([1.0, 6.0, 0.0, 0.0, 0.0])).tolist()
         [2.0, 5.0, 2.0, 0.0, 2.0]
     """
-    first_count = first[..., 0]
-    second_count = second[..., 0]
+    first_count = first[..., COUNT]
+    second_count = second[..., COUNT]
     total = np.maximum(first_count + second_count, 1.0)
     p = first_count / total  # share of the first group
     q = second_count / total  # share of the second group
     with np.errstate(invalid="ignore", over="ignore"):
-        apart = second[..., 1] - first[..., 1]
+        apart = second[..., MEAN] - first[..., MEAN]
         weight = first_count * q * apart * apart
+        # Counts add up. So do the powers, and each also gets terms for the distance between both means.
         merged = first + second
-        merged[..., 1] = np.where(first_count == 0.0, second[..., 1], first[..., 1] + apart * q)
-        merged[..., 2] += weight
-        lean = p * second[..., 2] - q * first[..., 2]
-        merged[..., 3] += weight * apart * (p - q) + 3.0 * apart * lean
-        wide = q * q * first[..., 2] + p * p * second[..., 2]
-        merged[..., 4] += weight * apart * apart * (q * q - q * p + p * p)
-        merged[..., 4] += 6.0 * apart * apart * wide + 4.0 * apart * (p * second[..., 3] - q * first[..., 3])
+        merged[..., MEAN] = first[..., MEAN] + apart * q
+        merged[..., SQUARES] += weight
+        by_squares = 3.0 * apart * (p * second[..., SQUARES] - q * first[..., SQUARES])
+        merged[..., CUBES] += weight * apart * (p - q) + by_squares
+        by_squares = 6.0 * apart * apart * (q * q * first[..., SQUARES] + p * p * second[..., SQUARES])
+        by_cubes = 4.0 * apart * (p * second[..., CUBES] - q * first[..., CUBES])
+        merged[..., FOURTHS] += weight * apart * apart * (q * q - q * p + p * p)
+        merged[..., FOURTHS] += by_squares + by_cubes
     # An empty group has no mean, so the other one is taken as it is.
     merged = np.where((first_count == 0.0)[..., np.newaxis], second, merged)
     return np.where((second_count == 0.0)[..., np.newaxis], first, merged)

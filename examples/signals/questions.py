@@ -28,7 +28,8 @@ BUCKETS: Final = 4
 def trend(prices: EventStream, *, step: str = "1 second", short: str = "20 seconds", long: str = "50 seconds") -> Query:
     """Return when the short moving average of a price comes to lie above the long one.
 
-    Both are taken at every step, as points at the ends of their windows, and meet in a join. Rows are points there.
+    Both averages are taken at every step, as points at the ends of their windows, and meet in a join. Rows are points
+    at those ends, too.
     """
     brief, slow = (
         prices.window(hopping(length, step), timestamps="point_at_end")
@@ -68,7 +69,7 @@ def imputed(readings: EventStream, *, window: str = "1 minute") -> Query:
 
 
 def resampled(readings: EventStream, *, step: str = "800 milliseconds") -> Query:
-    """Return the line through readings at any times, read at multiples of a step. Rows are points there."""
+    """Return the line through readings at any times, read at multiples of a step. Rows are points at the multiples."""
     return readings.window(count_by_start(2)).apply(module(Interpolation, "value", step=step))
 
 
@@ -88,7 +89,7 @@ def unusual(payments: EventStream, *, before: str = "7 days", day: str = "1 day"
     """Return each payment with the mean and the standard deviation of what its card paid on the days before.
 
     The statistics of those days hold for the day after them: from the end of their window on, for a day. A card that
-    paid nothing on those days has none, and its payment is in no row.
+    paid nothing on those days has no statistics, and its payment is in no row.
     """
     earlier = payments.window(hopping(before, day), timestamps="point_at_end").aggregate(
         mean=stats.average("value"), deviation=stats.standard_deviation("value")

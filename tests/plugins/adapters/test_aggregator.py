@@ -147,6 +147,7 @@ def adapted(aggregator: Any, **options: Any) -> Any:
 def test_one_column_of_any_type_comes_as_a_tuple(aggregator: Any) -> None:
     module = adapted(aggregator)
     assert spell(module.input_field()) == "any | None"
+    assert spell(adapted(aggregator, input=None).input_field()) == "any | None"
     assert spell(module.result_field()) == "float | None"
     assert not holds_many(module.state_type())
     assert result(module(), [1.0, None, 4.0]) == 2.5

@@ -123,6 +123,21 @@ def test_types_that_are_given_go_before_annotations() -> None:
     assert (spell(module.input_field()), spell(module.result_field())) == ("float", "float")
 
 
+def test_a_type_of_none_is_that_of_the_annotation() -> None:
+    module = from_aggregate_function(Total, input=None, result=None, **NAMED)
+    assert (spell(module.input_field()), spell(module.result_field())) == ("integer", "integer")
+
+    class Seen:
+        def update(self, value: int): ...
+        def serialize(self): ...
+
+        def estimate(self) -> int:
+            return 0
+
+    sketch = from_sketch(Seen, get="estimate", input=None, result=None, **NAMED)
+    assert (spell(sketch.input_field()), spell(sketch.result_field())) == ("integer", "integer")
+
+
 def test_only_what_is_implemented_becomes_a_capability() -> None:
     module_without_both = from_aggregate_function(Total, **NAMED)
     module_with_both = from_aggregate_function(Summed, **NAMED)

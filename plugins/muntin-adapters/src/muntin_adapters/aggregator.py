@@ -120,7 +120,7 @@ def _instance_of(foreign: Foreign, options: AdapterOptions) -> Any:
     required = [part for part in foreign.signature.parameters.values() if part.default is part.empty]
     if not required:
         return foreign.make()
-    if "result" in options:
+    if options.get("result") is not None:
         return None
     names = ", ".join(part.name for part in required)
     raise ModuleDefinitionError(
@@ -131,10 +131,10 @@ def _instance_of(foreign: Foreign, options: AdapterOptions) -> Any:
 
 def _arguments_type(foreign: Foreign, options: AdapterOptions) -> Any:
     """Return the type of the arguments of a call: a tuple, or the type of a single one; `Any` if it is unknown."""
-    if "input" in options:
+    if options.get("input") is not None:
         return options["input"]
     method: Any = vars(foreign.cls).get("reduce") or getattr(foreign.code, "reduce", None)
-    *_, value_name = signature_of(method).parameters
+    *_, value_name = signature_of(method).parameters  # the last parameter, behind the buffer
     annotation = hints_of(method).get(value_name)
     has_any_length = annotation is tuple or (get_origin(annotation) is tuple and Ellipsis in get_args(annotation))
     return Any if annotation is None or has_any_length else annotation

@@ -145,7 +145,9 @@ def from_series_function(function: Callable[..., object], **options: Unpack[Func
 
 
 def _function_module(base: Any, function: Callable[..., Any], options: Mapping[str, Any]) -> type[Any]:
-    """Make the class of an aggregate by a function of all payloads; further parameters are those of its constructor.
+    """Make the class of an aggregate that calls a function with all payloads.
+
+    The function's other parameters become those of the constructor.
 
     Args:
         base: The class that calls the function, generic in the payload and the result.

@@ -58,6 +58,7 @@ def stored(value: Any, fresh: Any, path: str = "it") -> Any:
     fresh_parts = _parts(fresh)
     if isinstance(parts, Mapping) and isinstance(fresh_parts, Mapping):
         return {name: stored(part, fresh_parts.get(name), f"{path}.{name}") for name, part in parts.items()}
+    # An object's own `__getstate__` may return parts without names.
     return stored(parts, fresh_parts, path)
 
 

@@ -86,7 +86,9 @@ def from_sketch(
     _check_storage(foreign, has_serialize="serialize" in options, has_union=union is not None)
     payload = foreign.payload_type(options.get("input"), "update")
     spread = foreign.spread(payload, "update")
-    result = options.get("result", hints_of(annotated).get("return"))
+    result = options.get("result")
+    if result is None:
+        result = hints_of(annotated).get("return")
     if result is None:
         raise unknown_type(options["name"], "its result", "an annotation of what get returns", "result")
 

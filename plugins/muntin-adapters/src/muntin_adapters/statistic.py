@@ -25,8 +25,9 @@ def from_statistic(statistic: object, **options: Unpack[AdapterOptions]) -> type
     defined, `revert` becomes `remove_events`, `+` becomes `combine`, and `-` becomes `deduct`. An instance is the state
     of a window: its attributes are stored, or the result of its `__getstate__`.
 
-    Many running statistics depend on the order of their values, or revert only the oldest value; those are no functions
-    of a set. The laws of `IncrementalAggregate` tell. With `reads_order=True` a statistic gets its values in order.
+    Many running statistics depend on the order of their values, or revert only the oldest value. They are no functions
+    of a set, and break the laws of `IncrementalAggregate`. With `reads_order=True` a statistic gets its values in
+    order.
 
     Args:
         statistic: Class, whose constructor's parameters a query may give; or an instance, such as a link of two.

@@ -90,6 +90,7 @@ class HeadAndShoulders(Operator[float | None, Formation]):
         samples = _without_repeats(in_window(events, window))
         peaks = _peaks(samples)
         formations: list[Event[Formation]] = []
+        # A peak is known by the index of its sample.
         for left, head, right in zip(peaks, peaks[1:], peaks[2:], strict=False):
             # The neckline runs through the lowest samples on both sides of the head.
             left_trough = min(sample.value for sample in samples[left:head])

@@ -107,7 +107,7 @@ class ApproximateQuantile(IncrementalAggregate[float | None, Sketched, float | N
         return _ranked(sketch, rank)
 
     def _updated(self, sketch: bytes, numbers: Sequence[float]) -> bytes:
-        """Return a sketch with more numbers, none of which is NaN; no bytes are a sketch without numbers."""
+        """Return a sketch with more numbers, none of which is NaN; an empty sketch is no bytes."""
         import numpy as np  # only sketches and array forms need it
 
         updated = _read(sketch) if sketch else sketch_library().kll_doubles_sketch(self.k)

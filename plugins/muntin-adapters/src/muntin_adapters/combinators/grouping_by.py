@@ -168,8 +168,9 @@ def _grouping_by(cls: type[Module]) -> type[Any]:
         _GroupingBy,
         name_suffix="by_group",
         version_suffix="by group",
+        # A module that reads anything, such as a count, may be given the groups alone.
         payload=member[Group] if payload is Any else grouped[Group, payload],
         result=_DICT[Group, result],
-        attributes={"state_bytes": None},
+        attributes={"state_bytes": None},  # a state grows with the number of groups
         state=_DICT[Any, _TUPLE[int, Any if state is None else state]],
     )

@@ -71,7 +71,7 @@ def _preset(cls: type[Module], /, **parameters: object) -> type[Any]:
         {
             "name": cls.name,
             "version": f"{cls.version}{suffix}",
-            "_preset": f"{cls._preset}{suffix}",
+            "_preset": f"{cls._preset}{suffix}",  # `continues_from` takes it off versions before it compares them
             "__doc__": cls.__doc__,
             "__init__": constructor(initialise, _by_name(query_parameters)),
             **upgrades,

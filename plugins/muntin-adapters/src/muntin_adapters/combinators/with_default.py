@@ -14,7 +14,7 @@ from muntin_adapters.recipes import records_recipe
 
 
 def with_default(module: str | type[Module], value: object) -> type[Any]:
-    """Return a module whose result is a value where it would be null, or one such row where there would be none.
+    """Return a module with a default: the result where it would be null, or an operator's row where it has no rows.
 
     A window without members has no result, and so no default: there would be no end of such windows. Null is the result
     of a window whose payloads are all null, or of which none meets a condition.

@@ -78,4 +78,4 @@ def shares(first: Floats, second: Floats) -> tuple[Floats, Floats]:
         [0.5, 1.0]
     """
     share = second / np.maximum(first + second, 1)  # 0 where both groups are empty
-    return share, first * share
+    return share, first * share  # the weight is first * second / (first + second)

@@ -82,9 +82,10 @@ def totals_of(parts: Integers) -> Array:
     low = carried[:, 0]
     high = carried[:, 1]
     if last == 1:
+        # Two parts are a whole number of 64 bits if the upper one has 32.
         fits = high == (high << _BITS) >> _BITS
     else:
-        sign = -(high >> (_BITS - 1))
+        sign = -(high >> (_BITS - 1))  # 0 or -1, as `high` has been cut to 32 bits
         fits = (carried[:, last] == sign) & (carried[:, 2:last] == (sign & _LOW)[:, np.newaxis]).all(axis=1)
     if fits.all():
         return low | (high << _BITS)
