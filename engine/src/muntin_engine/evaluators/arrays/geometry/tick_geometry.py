@@ -77,7 +77,10 @@ class TickGeometry(StretchGeometry):
     def restore(self, store: StretchStore, entries: Sequence[LogEntry], cells: Cells, progress: InputsProgress) -> None:
         """Read the stretches of the log that open windows need."""
         del cells
-        store.stretches.replace(*store.codec.read_stretches(entries))
+        tables = store.codec.read_stretches(entries)
+        if tables:
+            # Also if there is only one entry: a stretch of many rows is written in pieces, which may lie in one entry.
+            store.stretches.replace(self.join(tables, store.keys))
         # An entry stays in the log until the last of its stretches has ended: others of its stretches may have ended.
         self._drop_ended(store, progress.least.watermark)
 
@@ -174,10 +177,11 @@ class SessionGeometry(TickGeometry):
 
     def join(self, tables: Sequence[StretchTable], keys: KeyTable) -> StretchTable:
         """Fuse stretches into sessions, one partial state each."""
-        if len(tables) == 1:
-            return tables[0]
-        stretches = concat(tables)
-        return self.values.merge(stretches, sessions_of(stretches), keys)
+        stretches = tables[0] if len(tables) == 1 else concat(tables)
+        sessions = sessions_of(stretches)
+        if len(tables) == 1 and len(sessions.keys) == len(stretches):
+            return stretches  # each stretch is a session already
+        return self.values.merge(stretches, sessions, keys)
 
     def ended(self, live_stretches: StretchTable, previous_watermark: int, watermark: int) -> StretchTable:
         """Return the sessions that end at the previous watermark or later, and before the present one."""
