@@ -36,7 +36,7 @@ from muntin_engine.api.writes_outputs import WriteOptions
 from muntin_engine.backends.choosing import backend_of, backend_of_all
 from muntin_engine.evaluators.declarations import parse_evaluator
 from muntin_engine.plan import check_buckets, check_kind
-from muntin_engine.plan.request import JoinCondition, JoinRequest, WindowRequest, backquoted, queries_before
+from muntin_engine.plan.request import JoinCondition, JoinRequest, WindowRequest, column_text, queries_before
 from muntin_engine.plan.steps import step
 from muntin_engine.time.lifetimes import ShareWindows
 
@@ -541,7 +541,7 @@ class Query(Outputs[InputT], HasText, KnowsSparkWords):
             # The keys of this query, by the names of their columns in its results. A name that is no identifier would
             # be read as an expression without quotes.
             names = [plan_key.name for plan_key in self.plan.keys]
-            key = [name if name.isidentifier() else backquoted(name) for name in names]
+            key = list(map(column_text, names))
         keys = key_columns(key)
         row_order = order_columns(order)
         check_buckets(buckets)

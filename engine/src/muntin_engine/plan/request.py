@@ -79,6 +79,16 @@ def backquoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def column_text(name: str) -> str:
+    """Return the text that reads the column of a name: the name itself, or in backquotes if it is no identifier.
+
+    Example:
+        >>> column_text("km"), column_text("km / h")
+        ('km', '`km / h`')
+    """
+    return name if name.isidentifier() else backquoted(name)
+
+
 def has_operator(text: str) -> bool:
     """Return True if text has an operator or begins with a number, as an expression does, outside of quoted names."""
     unquoted_text = re.sub("`[^`]*`", "", text)

@@ -22,6 +22,7 @@ from muntin_engine.backends.spark.failures.result_errors import with_clear_error
 from muntin_engine.backends.spark.failures.root_cause import module_first
 from muntin_engine.backends.spark.inputs.column_lookup import look_up
 from muntin_engine.backends.spark.session.ended import in_session
+from muntin_engine.plan.request import backquoted
 from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE_ROWS, RESULTS
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def show(query: PlannedQuery, rows: int, *, truncate: bool | int) -> None:
         rows: The number of results.
         truncate: True to cut values after 20 characters, or the number of characters; False to cut none.
     """
-    keys = [f"`{key.name}`" for key in query.plan.keys]
+    keys = [backquoted(key.name) for key in query.plan.keys]
     with module_first():
         # Results are put in order before columns are selected, as these may leave the window out.
         ordered = results(replace(query, selection=Selection())).orderBy(query.plan.extent_column, *keys)

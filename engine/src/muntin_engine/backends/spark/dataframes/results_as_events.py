@@ -14,7 +14,7 @@ from muntin_engine.backends.spark.dataframes.pipeline import data_of
 from muntin_engine.backends.spark.inputs.declared_frames import like
 from muntin_engine.backends.spark.operators.arrow_functions import PassingReader
 from muntin_engine.plan import Plan
-from muntin_engine.plan.request import SqlExpression
+from muntin_engine.plan.request import SqlExpression, column_text
 from muntin_engine.wire.blob_readers import CHANGE, SOURCE
 
 if TYPE_CHECKING:
@@ -47,10 +47,6 @@ def event_columns(plan: Plan, output: str) -> dict[str, Any]:
     columns = output_events.event_columns(plan, output)
     id_names = output_events.identifying_columns(plan)
     if id_names:
-        columns["id"] = SqlExpression(f"struct({', '.join(map(_quoted, id_names))})")
+        # Plain names stay without backquotes, as the text becomes a part of the id's name.
+        columns["id"] = SqlExpression(f"struct({', '.join(map(column_text, id_names))})")
     return columns
-
-
-def _quoted(name: str) -> str:
-    """Return a name in backquotes, unless SQL reads it without them: the text becomes a part of the id's name."""
-    return name if name.isidentifier() else f"`{name}`"

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 
 from muntin.errors import QueryError
 from muntin_engine.backends.spark.inputs.column_lookup import unlogged
+from muntin_engine.plan.request import backquoted
 
 if TYPE_CHECKING:
     from muntin_engine.backends.spark.session.kinds import AnySession
@@ -46,7 +47,7 @@ def table_of(
 
             # `spark.sql` replaces a name in braces by a DataFrame. A clause WITH before the text gives each DataFrame
             # its plain name, so that the text itself need not be changed, except that its own braces are doubled.
-            with_clause = ", ".join(f"`{name}` AS (SELECT * FROM {{{name}}})" for name in named_tables)
+            with_clause = ", ".join(f"{backquoted(name)} AS (SELECT * FROM {{{name}}})" for name in named_tables)
             escaped = text.replace("{", "{{").replace("}", "}}")
             return spark.sql(f"WITH {with_clause} SELECT * FROM ({escaped})", **named_tables)
     except AnalysisException as error:

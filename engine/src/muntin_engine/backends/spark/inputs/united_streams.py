@@ -63,7 +63,7 @@ def unite(streams: Mapping[str, InputRequest]) -> UnitedStreams:
     # One column stands for the conditions of all streams: it says whether a row meets the conditions of its stream.
     conditions: tuple[ColumnLike, ...] = ()
     if union_columns.condition:
-        quoted_name = f"`{union_columns.condition}`"
+        quoted_name = backquoted(union_columns.condition)
         conditions = (SqlExpression(quoted_name) if are_known else F.col(quoted_name),)
     heartbeats: list[Heartbeat] = []
     for name, stream in streams.items():
