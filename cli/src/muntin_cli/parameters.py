@@ -12,6 +12,7 @@ from types import NoneType, UnionType
 from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
 from muntin import Module
+from muntin.definitions.methods import signature_of
 from muntin.definitions.source_parsing import literal_of
 from muntin.errors import ParameterError
 from muntin.triggers import Trigger
@@ -51,14 +52,6 @@ class Parameter:
     def __str__(self) -> str:
         annotated = f"{self.name}: {self.type}" if self.type else self.name
         return annotated if self.default is None else f"{annotated} = {self.default}"
-
-
-def signature_of(callable: Callable[..., object]) -> inspect.Signature:
-    """Return a signature, with types where the annotations can be read."""
-    try:
-        return inspect.signature(callable, eval_str=True)
-    except NameError:  # an annotation for type checkers alone
-        return inspect.signature(callable)
 
 
 def parameters_of(callable: Callable[..., object]) -> list[Parameter]:

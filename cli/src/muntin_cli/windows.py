@@ -10,10 +10,11 @@ import muntin
 from muntin import Aggregate
 from muntin.catalog import Catalog
 from muntin.catalog.named_windows import OWN_ROWS, kind_named, window
+from muntin.definitions.methods import signature_of
 from muntin.errors import MuntinError
 from muntin.rows import RowWindows
 from muntin.windows import WindowKind, WindowSpecification
-from muntin_cli.parameters import example_of, signature_of
+from muntin_cli.parameters import example_of
 from muntin_cli.survey import survey
 
 

@@ -129,6 +129,17 @@ def reads_unknown(weight: Unknown, limit: float) -> bool:  # type: ignore[name-d
     return bool(weight > limit)
 
 
+def reads_nonsense(weight: float, limit: float) -> bool:
+    return bool(weight > limit)
+
+
+reads_nonsense.__annotations__["weight"] = "list[float"  # a formatter would refuse it above
+
+
+def divides_by_zero(weight: 1 / 0, limit: float) -> bool:  # type: ignore[valid-type]
+    return bool(weight > limit)
+
+
 def takes_by_place(weight: float, /, limit: float) -> bool:
     return weight > limit
 
@@ -138,18 +149,24 @@ def takes_any_number(*weights: float) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("function", "message"),
+    ("condition_function", "message"),
     [
         (reads_unknown, "the annotations of reads_unknown cannot be read: name 'Unknown' is not defined"),
+        (reads_nonsense, "the annotations of reads_nonsense cannot be read: "),
+        (divides_by_zero, "the annotations of divides_by_zero cannot be read: division by zero"),
+        (
+            function("test.max", result=bool, version="1")(max),
+            r"test.max\(\*arguments, \*\*parameters\) takes \*arguments by place",
+        ),
         (takes_by_place, r"takes_by_place\(.*\) -> .* takes weight: float by place, and a condition gives all"),
         (takes_any_number, r"takes_any_number\(.*\) -> .* takes \*weights: float by place"),
     ],
 )
 def test_a_function_whose_arguments_cannot_be_given_by_name_and_type_is_refused(
-    function: Callable[..., Any], message: str
+    condition_function: Function[..., Any] | Callable[..., Any], message: str
 ) -> None:
     with pytest.raises(QueryError, match=message):
-        bound_condition(function, {"kg": float}, {"most": float})
+        bound_condition(condition_function, {"kg": float}, {"most": float})
 
 
 class Place(NamedTuple):

@@ -47,6 +47,21 @@ class Pair(NamedTuple):
     right: Any
 
 
+@dataclass
+class Drawing:
+    """A record with an annotation that nothing can evaluate, so that no field has a type that is known."""
+
+    points: list[float]
+    picture: Picture  # type: ignore[name-defined]  # noqa: F821
+
+
+@dataclass
+class Blot:
+    """A record with an annotation that raises an exception of its own."""
+
+    size: 1 / 0  # type: ignore[valid-type]
+
+
 def there_and_back(value: Any, *records: type) -> Any:
     """Return what a codec for these classes of records unpacks of a value that it has packed."""
     codec = Codec(records)
@@ -201,6 +216,8 @@ def test_bytes_that_can_change_are_refused_as_they_would_come_back_as_bytes(valu
         (list, True),
         (Any, True),
         (Pair, True),
+        (Drawing, True),
+        (Blot, True),
     ],
     ids=str,
 )
@@ -393,6 +410,7 @@ class History:
         (tuple[Mapping[str, int], int], True),
         (History, True),
         (Listed, True),
+        (Drawing, True),
         (Any, True),
     ],
     ids=spelled,

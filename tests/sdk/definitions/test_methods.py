@@ -26,12 +26,16 @@ def no_such_attribute(value: list[float]) -> None: ...
 def no_types(value: list[float]) -> None: ...
 
 
+def no_number(value: list[float]) -> None: ...
+
+
 # Annotations as their writers may misspell them; a formatter or type checker would refuse them above.
 unclosed.__annotations__["value"] = "list[float"
 no_such_name.__annotations__["value"] = "ListOfFloats"
 no_such_attribute.__annotations__["value"] = "pytest.float46"
 no_types.__annotations__["value"] = "'a' | None"
-UNREADABLE = [unclosed, no_such_name, no_such_attribute, no_types]
+no_number.__annotations__["value"] = "1 / 0"
+UNREADABLE = [unclosed, no_such_name, no_such_attribute, no_types, no_number]
 
 
 @pytest.mark.parametrize("function", UNREADABLE, ids=[function.__name__ for function in UNREADABLE])

@@ -9,6 +9,7 @@ from inspect import Parameter, Signature, signature
 from typing import Any, NamedTuple, TypeAlias
 
 from muntin import Function, JoinKind
+from muntin.definitions.methods import signature_of
 from muntin.errors import ModuleContractError, ModuleError, ParameterError, QueryError, message_of
 from muntin.errors.safe_text import safe_cause, safe_message, safe_repr
 from muntin.modules.parameters import check_types, spell
@@ -147,22 +148,23 @@ def _signature_of(function: Function[..., object]) -> Signature:
     """Return the signature of the function of a condition, which is called with all arguments by name.
 
     Raises:
-        QueryError: An annotation cannot be read, or the function takes an argument by its place alone.
+        QueryError: The function takes an argument by its place alone, as one without a signature does; or an
+            annotation cannot be read.
     """
-    try:
-        call = signature(function.implementation, eval_str=True)
-    except (NameError, AttributeError) as error:
-        raise QueryError(
-            f"the annotations of {function.name} cannot be read: {error}\n"
-            "  expected: names that are defined at the top of its module"
-        ) from error
+    call = signature_of(function.implementation)
     for argument in call.parameters.values():
         if argument.kind in (Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL):
             raise QueryError(
                 f"{function.name}{call} takes {argument} by place, and a condition gives all arguments by name\n"
                 "  expected: a function such as (weight, limit) -> bool, without / and *"
             )
-    return call
+    try:
+        return signature(function.implementation, eval_str=True)
+    except Exception as error:  # evaluating an annotation may raise any exception
+        raise QueryError(
+            f"the annotations of {function.name} cannot be read: {error}\n"
+            "  expected: names that are defined at the top of its module"
+        ) from error
 
 
 Condition: TypeAlias = Callable[[tuple[Any, ...], tuple[Any, ...]], bool]

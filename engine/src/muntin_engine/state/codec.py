@@ -317,11 +317,14 @@ def _refuse_buffers(value: object, is_record: Callable[[type], bool]) -> None:
 
 
 def _field_types(cls: type) -> list[object]:
-    """Return the types of the fields of a record."""
+    """Return the types of the fields of a record; the annotations as they stand, if one of them cannot be evaluated.
+
+    Of an annotation that stays text, nothing is known.
+    """
     try:
         return list(get_type_hints(cls).values())
-    except NameError:  # an annotation names a class that is imported for type checkers alone: that field is left out
-        return [hint for hint in getattr(cls, "__annotations__", {}).values() if not isinstance(hint, str)]
+    except Exception:  # an annotation names a class that is imported for type checkers alone, for example
+        return list(getattr(cls, "__annotations__", {}).values())
 
 
 def _not_plain(value: object) -> StateError:

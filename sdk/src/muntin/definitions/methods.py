@@ -53,7 +53,7 @@ def hints_of(code: Callable[..., object]) -> dict[str, Any]:
     """Return the annotations of a function; empty if they cannot be read."""
     try:
         return get_type_hints(code, include_extras=True)
-    except (NameError, TypeError, AttributeError, SyntaxError):
+    except Exception:  # evaluating an annotation may raise any exception
         return {}
 
 

@@ -127,7 +127,7 @@ def _result_field(name: str, implementation: Callable[..., object], result: obje
         )
     try:
         hints = get_type_hints(implementation, include_extras=True)
-    except (NameError, TypeError, AttributeError, SyntaxError) as error:
+    except Exception as error:  # evaluating an annotation may raise any exception
         raise ModuleDefinitionError(
             f"the annotations of {name} cannot be read: {error}\n"
             f"  expected: names that are defined at the top of the file; or function({name!r}, result=float, ...)"

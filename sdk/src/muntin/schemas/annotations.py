@@ -228,12 +228,11 @@ def _hints(cls: type) -> dict[str, object]:
     """Return the annotations of the fields of a record, by name.
 
     Raises:
-        ModuleDefinitionError: An annotation has a name that is not defined, or is no type.
+        ModuleDefinitionError: An annotation cannot be evaluated, or is no type.
     """
     try:
         return get_type_hints(cls, include_extras=True)
-    # `np.float46` raises an AttributeError, and the text `list[int` a SyntaxError.
-    except (NameError, TypeError, AttributeError, SyntaxError) as error:
+    except Exception as error:  # evaluating an annotation may raise any exception
         raise ModuleDefinitionError(
             f"the annotations of {cls.__qualname__} cannot be read: {error}\n"
             "  expected: names that are defined at the top of the module of the class"

@@ -95,7 +95,7 @@ def _hints(record: type) -> dict[str, object]:
     """Return the annotations of a record; none where they cannot be read."""
     try:
         return get_type_hints(record)
-    except (NameError, TypeError, AttributeError, SyntaxError):  # the law of the definition reports it in better words
+    except Exception:  # the law of the definition reports it in better words
         return {}
 
 

@@ -155,7 +155,7 @@ def _from_annotations(function: Function[..., Any]) -> SearchStrategy[tuple[Any,
         raise unknown("it is vectorised")
     try:
         hints = get_type_hints(function.implementation, include_extras=True)
-    except (NameError, TypeError, AttributeError, SyntaxError) as error:
+    except Exception as error:  # evaluating an annotation may raise any exception
         raise unknown(f"its annotations cannot be read: {error}") from error
     names = inspect.signature(function.implementation).parameters
     without_annotation = [name for name in names if name not in hints]
