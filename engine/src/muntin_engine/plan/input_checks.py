@@ -18,7 +18,7 @@ from muntin_engine.modules.abilities import states_replace_rows
 from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.plan import Plan
-from muntin_engine.time.lifetimes import LengthColumn, LifetimeChange
+from muntin_engine.time.lifetimes import LifetimeChange, least_of
 from muntin_engine.time.progress_tracker import watermark_by_policy
 
 _NO_VALUE: Final = (
@@ -146,15 +146,10 @@ def _check_lifetime_change(change: LifetimeChange, input: Input) -> None:
         check_windows(windows)
         windows.check_lengths(LONGEST_WINDOW)
         check_zone(windows, input.columns.start)
-    # The identity of a change is the name of its call, and the arguments: lengths in ticks, or windows and columns.
-    _call_name, *arguments = change.identity()
-    # The identity has a length by column as text.
-    length = getattr(change, "length", None)
-    if isinstance(length, LengthColumn):
-        arguments.append(length.least)
-    for argument in arguments:
-        if isinstance(argument, int) and abs(argument) > LONGEST_WINDOW:
-            raise QueryError(f"{change.call}() takes lengths of up to {LONGEST_WINDOW} ticks, got {argument}")
+    if change.length is not None:
+        length = least_of(change.length)
+        if abs(length) > LONGEST_WINDOW:
+            raise QueryError(f"{change.call}() takes lengths of up to {LONGEST_WINDOW} ticks, got {length}")
 
 
 def check_shedding(plan: Plan) -> None:
