@@ -23,8 +23,8 @@ _READ_TYPES: Final[dict[ScalarKind, pa.DataType]] = {
 }
 """The types that modules read otherwise than columns have them: an instant as its ticks, any number as a float."""
 
-_MOST_DIGITS: Final = 38
-"""The most digits of a decimal."""
+MOST_DIGITS: Final = 38
+"""The digits that a decimal has at most."""
 
 _DIGITS_OF_TICKS: Final = 19
 """The digits of the largest tick."""
@@ -46,14 +46,14 @@ class ColumnScalar(Scalar):
         """Return the type of results: a decimal grows by digits and places, up to 38 of each, as on Spark."""
         if not pa.types.is_decimal(self.column_type):
             return Scalar.grown(self, growth)  # `super()` fails in a dataclass with slots
-        digits = min(_MOST_DIGITS, self.column_type.precision + growth.digits)
-        places = min(_MOST_DIGITS, self.column_type.scale + growth.places)
+        digits = min(MOST_DIGITS, self.column_type.precision + growth.digits)
+        places = min(MOST_DIGITS, self.column_type.scale + growth.places)
         return ColumnScalar(self.kind, pa.decimal128(digits, places), is_wide=True)
 
     def type_in_results(self) -> pa.DataType:
         """Return the type of results that are computed from such values: a sum has more digits than its parts."""
         if pa.types.is_decimal(self.column_type) and not self.is_wide:
-            return pa.decimal128(_MOST_DIGITS, self.column_type.scale)
+            return pa.decimal128(MOST_DIGITS, self.column_type.scale)
         return self.column_type
 
 

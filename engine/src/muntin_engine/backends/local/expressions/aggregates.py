@@ -11,7 +11,6 @@ from sqlglot import exp
 
 from muntin_engine.backends.local.duckdb_types import duckdb_type
 from muntin_engine.backends.local.expressions.duckdb_expression import (
-    MOST_DIGITS,
     DuckdbExpression,
     cast,
     computed_where,
@@ -19,6 +18,7 @@ from muntin_engine.backends.local.expressions.duckdb_expression import (
 )
 from muntin_engine.backends.local.expressions.logic import condition
 from muntin_engine.backends.local.expressions.translator import Translator
+from muntin_engine.backends.planning.field_types import MOST_DIGITS
 
 
 def is_aggregate(node: exp.Expr) -> bool:

@@ -12,7 +12,6 @@ from muntin_engine.backends.local.duckdb_types import LENGTH, duckdb_type
 from muntin_engine.backends.local.expressions.casts import null_if_it_fails
 from muntin_engine.backends.local.expressions.duckdb_expression import (
     DIGITS,
-    MOST_DIGITS,
     DuckdbExpression,
     any_raises,
     cast,
@@ -23,6 +22,7 @@ from muntin_engine.backends.local.expressions.duckdb_expression import (
 from muntin_engine.backends.local.expressions.literals import digits_of, number
 from muntin_engine.backends.local.expressions.times import moved_by_months, product_of_length, sum_of_times
 from muntin_engine.backends.local.expressions.translator import Translator, function_rule, rule
+from muntin_engine.backends.planning.field_types import MOST_DIGITS
 
 _OPERATIONS: Final[Mapping[str, str]] = {"+": "add", "-": "subtract", "*": "multiply"}
 """The functions of DuckDB that are operators, by their signs."""

@@ -9,15 +9,13 @@ from typing import Final
 import pyarrow as pa
 
 from muntin_engine.backends.local.duckdb_types import duckdb_type
+from muntin_engine.backends.planning.field_types import MOST_DIGITS
 
 INTEGERS: Final = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 """The types of whole numbers that a query has, the smallest first."""
 
 DIGITS: Final[Mapping[pa.DataType, int]] = {pa.int8(): 3, pa.int16(): 5, pa.int32(): 10, pa.int64(): 20}
 """The digits of the decimal that Spark takes for each type of whole numbers."""
-
-MOST_DIGITS: Final = 38
-"""The digits that a decimal has at most."""
 
 FAILURE: Final = "\x1f"
 """Stands in the message of a row's failure before the part of the text that failed."""

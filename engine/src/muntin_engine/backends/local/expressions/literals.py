@@ -10,8 +10,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from muntin_engine.backends.local.duckdb_types import duckdb_type, text_literal
-from muntin_engine.backends.local.expressions.duckdb_expression import MOST_DIGITS, DuckdbExpression
+from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.expressions.translator import Translator, rule, spark_text
+from muntin_engine.backends.planning.field_types import MOST_DIGITS
 
 IS_WRITTEN_OUT: Final = "is_written_out"
 """Marks a cast in the tree that is the end of a number: the `L` of `3L`."""

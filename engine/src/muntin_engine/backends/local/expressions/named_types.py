@@ -9,6 +9,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from muntin_engine.backends.local.duckdb_types import INSTANT, LOCAL_TIME
+from muntin_engine.backends.planning.field_types import MOST_DIGITS
 
 PLAIN_TYPES: Final[Mapping[exp.DType, pa.DataType]] = {
     exp.DType.TINYINT: pa.int8(),
@@ -33,12 +34,8 @@ COLUMN_TYPES: Final[Mapping[exp.DType, pa.DataType]] = {
 }
 """The types without parts that columns have."""
 
-
 DECIMAL_DIGITS: Final = "expected: 1 to 38 digits, and no more of them behind the point, such as decimal(38, 2)"
 """The advice for a decimal that Spark does not have."""
-
-_MOST_DIGITS: Final = 38
-"""The largest number of digits of a decimal, in Spark and in Arrow's 128 bits."""
 
 _BINARY: Final = "UTF8_BINARY"
 """The collation that text has by default: two texts are equal if all their bytes are."""
@@ -56,7 +53,7 @@ def decimal_named(node: exp.DataType) -> pa.DataType | None:
         return None
     precision = int(digits[0]) if digits else 10
     scale = int(digits[1]) if len(digits) == 2 else 0
-    if not 1 <= precision <= _MOST_DIGITS or scale > precision:
+    if not 1 <= precision <= MOST_DIGITS or scale > precision:
         return None
     return pa.decimal128(precision, scale)
 

@@ -11,7 +11,6 @@ from sqlglot import exp
 from muntin_engine.backends.local.duckdb_types import duckdb_type
 from muntin_engine.backends.local.expressions.comparisons import in_one_type
 from muntin_engine.backends.local.expressions.duckdb_expression import (
-    MOST_DIGITS,
     DuckdbExpression,
     any_raises,
     cast,
@@ -19,6 +18,7 @@ from muntin_engine.backends.local.expressions.duckdb_expression import (
     unless_null,
 )
 from muntin_engine.backends.local.expressions.translator import Translator, function_rule, rule
+from muntin_engine.backends.planning.field_types import MOST_DIGITS
 
 _NAN: Final = "CAST('NaN' AS DOUBLE)"
 _MOST_DECIMALS: Final = 15

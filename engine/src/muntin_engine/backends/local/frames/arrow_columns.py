@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import duckdb
 import pyarrow as pa
 
-from muntin_engine.backends.local.expressions.duckdb_expression import MOST_DIGITS
 from muntin_engine.backends.local.frames.column_reading import ColumnReading, NoReading, reading_of
 from muntin_engine.backends.local.frames.frame_kind import (
     FrameColumn,
     FrameColumns,
 )
+from muntin_engine.backends.planning.field_types import MOST_DIGITS
 
 
 class ArrowColumn(NamedTuple):
