@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 from random import Random
@@ -86,6 +86,50 @@ def draw_window_case(window: str, random: Random) -> WindowCase:
 
     query = Query(WINDOWS[window], (Everything(),), lifetimes=kind, emit=emit, has_order=is_over_rows)
     return WindowCase(query, stream_of_numbers(random, kind))
+
+
+@dataclass(frozen=True)
+class JoinStreams:
+    """The two streams of a join, each of whose events has a number of its own for payload.
+
+    Attributes:
+        left: The stream of the left input, with intervals.
+        right: The stream of the right input, with events that have ids.
+    """
+
+    left: Script
+    right: Script
+
+    def events_by_key(self) -> dict[Hashable, list[Event[Any]]]:
+        """Return the events of both streams, as their last revision leaves them, by key."""
+        events: dict[Hashable, list[Event[Any]]] = {}
+        for stream in (self.left, self.right):
+            for key, events_by_id in stream.history().items():
+                events.setdefault(key, []).extend(events_by_id.values())
+        return events
+
+    def left_and_right(self, events: Iterable[Event[Any]]) -> tuple[list[Event[Any]], list[Event[Any]]]:
+        """Return those of some events that the left stream has, and those that the right one has."""
+        left_payloads = set[Any]()
+        for events_by_id in self.left.history().values():
+            left_payloads.update(event.payload for event in events_by_id.values())
+
+        left_events: list[Event[Any]] = []
+        right_events: list[Event[Any]] = []
+        for event in events:
+            if event.payload in left_payloads:
+                left_events.append(event)
+            else:
+                right_events.append(event)
+        return left_events, right_events
+
+
+def draw_join_streams(random: Random) -> JoinStreams:
+    """Draw the two streams of a join."""
+    numbers = count(1)
+    left = stream_of_numbers(random, "intervals", numbers)
+    right = stream_of_numbers(random, "named", numbers)
+    return JoinStreams(left, right)
 
 
 def stream_of_numbers(random: Random, kind: Kind, numbers: Iterator[int] | None = None) -> Script:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,7 +16,7 @@ import pytest
 from muntin import Event, JoinKind
 from muntin_engine.recording.story import Story, StoryChange
 from muntin_engine.testing import join
-from tests.engine.recording.cases import WINDOWS, draw_window_case, horizon_of_stream, stream_of_numbers
+from tests.engine.recording.cases import WINDOWS, draw_join_streams, draw_window_case, horizon_of_stream
 from tests.engine.recording.live import live_results
 from tests.engine.recording.recorded import recorded
 from tests.scenarios.join import Join
@@ -55,30 +54,19 @@ def test_leaving_out_a_cause_changes_the_row_of_a_join_and_leaving_out_any_other
     kind: JoinKind, seed: int, tmp_path: Path
 ) -> None:
     random = Random(f"{kind} {seed}")
-    numbers = count(1)
-    left_stream = stream_of_numbers(random, "intervals", numbers)
-    right_stream = stream_of_numbers(random, "named", numbers)
+    streams = draw_join_streams(random)
     query = Join(kind, ("intervals", "named"))
-    scenario = Scenario(query, (left_stream, right_stream), Mishaps(seed, cuts=0.3))
-
-    events: dict[Hashable, list[Event[Any]]] = {}
-    left_payloads = set[Any]()
-    for stream in (left_stream, right_stream):
-        for key, events_by_id in stream.history().items():
-            events.setdefault(key, []).extend(events_by_id.values())
-            if stream is left_stream:
-                left_payloads.update(event.payload for event in events_by_id.values())
+    scenario = Scenario(query, (streams.left, streams.right), Mishaps(seed, cuts=0.3))
 
     def results(key: Hashable, events: Sequence[Event[Any]]) -> Counter[Any]:
-        left_events = [event for event in events if event.payload in left_payloads]
-        right_events = [event for event in events if event.payload not in left_payloads]
+        left_events, right_events = streams.left_and_right(events)
         rows = join(kind, left_events, right_events)
         return Counter((key, row.start, row.end, row.left, row.right) for row in rows)
 
     def result_of(change: StoryChange) -> Any:
         return change.key[0], change.start, change.end, change.values["left"], change.values.get("right")
 
-    check_causes_by_leaving_out_events(story_of(scenario, tmp_path), events, results, result_of)
+    check_causes_by_leaving_out_events(story_of(scenario, tmp_path), streams.events_by_key(), results, result_of)
 
 
 def story_of(scenario: Scenario, folder: Path) -> Story:

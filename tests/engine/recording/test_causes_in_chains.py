@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count, product
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any, Final, NamedTuple
@@ -22,7 +22,7 @@ from muntin_engine import Recording
 from muntin_engine.recording.row_differences import exact_row_differences
 from muntin_engine.recording.story import Story, StoryChange
 from muntin_engine.testing import join
-from tests.engine.recording.cases import WINDOWS, draw_window_case, horizon_of_stream, stream_of_numbers
+from tests.engine.recording.cases import WINDOWS, draw_join_streams, draw_window_case, horizon_of_stream
 from tests.engine.recording.chained import BUCKET_SOURCES, Reading, chained
 from tests.engine.recording.live import live_results
 from tests.modules.every_shape import Everything
@@ -86,27 +86,11 @@ def of_windows(window: str, random: Random) -> FirstQuery:
 
 def of_join(kind: JoinKind, random: Random) -> FirstQuery:
     """Draw a first query that is a join, and its two streams."""
-    numbers = count(1)
-    left_stream = stream_of_numbers(random, "intervals", numbers)
-    right_stream = stream_of_numbers(random, "named", numbers)
+    streams = draw_join_streams(random)
     query = Join(kind, ("intervals", "named"), is_eager=random.random() < 0.5)
 
-    events: dict[Hashable, list[Event[Any]]] = {}
-    left_payloads = set[Any]()
-    for stream in (left_stream, right_stream):
-        for key, events_by_id in stream.history().items():
-            events.setdefault(key, []).extend(events_by_id.values())
-            if stream is left_stream:
-                left_payloads.update(event.payload for event in events_by_id.values())
-
     def results(events: Iterable[Event[Any]]) -> list[Event[Any]]:
-        left_events: list[Event[Any]] = []
-        right_events: list[Event[Any]] = []
-        for event in events:
-            if event.payload in left_payloads:
-                left_events.append(event)
-            else:
-                right_events.append(event)
+        left_events, right_events = streams.left_and_right(events)
         output: list[Event[Any]] = []
         for row in join(kind, left_events, right_events):
             values = (row.left, row.right) if kind.pairs else (row.left,)
@@ -114,8 +98,8 @@ def of_join(kind: JoinKind, random: Random) -> FirstQuery:
         return output
 
     return FirstQuery(
-        scenario=Scenario(query, (left_stream, right_stream), Mishaps(random.randrange(99), cuts=0.3)),
-        events=events,
+        scenario=Scenario(query, (streams.left, streams.right), Mishaps(random.randrange(99), cuts=0.3)),
+        events=streams.events_by_key(),
         results=results,
         is_final=not query.plan().emission.may_retract,
         is_negative=kind in (JoinKind.LEFT, JoinKind.ANTI, JoinKind.CLIP),

@@ -278,9 +278,7 @@ class DatabaseTable(TableSink):
 
         # JSON does not hold the types of the values. So each is compared as text, which the database casts to the type
         # of its column. A number with a fraction is read from the JSON as text, so that it keeps all its digits.
-        column_types: dict[str, str] = {}
-        for name, column_type in self._database.columns(cursor, self._table).items():
-            column_types[self._database.folded(name)] = column_type
+        column_types = self._types_by_folded_name(self._database.columns(cursor, self._table))
         conditions: list[str] = []
         values: list[Any] = []
         for name, value in json.loads(last_row, parse_float=str).items():
@@ -404,9 +402,7 @@ class DatabaseTable(TableSink):
                 definitions.append(f"UNIQUE ({', '.join(map(quoted, id_columns))})")
             cursor.execute(f"CREATE TABLE {self._quoted_table} ({', '.join(definitions)})")
             return
-        types_of_table: dict[str, str] = {}
-        for name, type_of_table in columns_of_table.items():
-            types_of_table[self._database.folded(name)] = type_of_table
+        types_of_table = self._types_by_folded_name(columns_of_table)
         for name, column_type in columns.items():
             actual_type = types_of_table.get(self._database.folded(name))
             if actual_type is None:
@@ -421,6 +417,10 @@ class DatabaseTable(TableSink):
                     f"the column {name!r} of {self} is {actual_type}, and the output has {column_type}\n"
                     "  change its type, or name another table"
                 )
+
+    def _types_by_folded_name(self, types: Mapping[str, str]) -> dict[str, str]:
+        """Return the types of columns by names in which case counts as little as it does to the database."""
+        return {self._database.folded(name): column_type for name, column_type in types.items()}
 
     def _gone_error(self) -> StateError:
         """Return the error for a table that is gone, or whose row in `muntin_batches` is."""

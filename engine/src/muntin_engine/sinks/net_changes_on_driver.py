@@ -105,10 +105,8 @@ def _hashable_values(column: pa.ChunkedArray) -> list[Any]:
     import pyarrow as pa
 
     values: list[Any] = column.to_pylist()
-    if pa.types.is_floating(column.type):
-        # The text of NaN is equal to itself, as NaN is not; adding 0.0 turns -0.0 into 0.0.
-        return [None if value is None else json_of(value + 0.0) for value in values]
-    if pa.types.is_nested(column.type):
+    if pa.types.is_floating(column.type) or pa.types.is_nested(column.type):
+        # Lists and records have no hash; and the text of NaN is equal to itself, as NaN is not.
         return [json_of(_with_one_zero(value)) for value in values]
     return values
 
@@ -116,7 +114,7 @@ def _hashable_values(column: pa.ChunkedArray) -> list[Any]:
 def _with_one_zero(value: Any) -> Any:
     """Return a value in which each float -0.0 is 0.0, also within lists and records."""
     if isinstance(value, float):
-        return value + 0.0
+        return value + 0.0  # turns -0.0 into 0.0, and leaves all other floats as they are
     if isinstance(value, dict):
         return {name: _with_one_zero(part) for name, part in value.items()}
     if isinstance(value, list):
