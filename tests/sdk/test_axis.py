@@ -116,7 +116,7 @@ def test_a_unit_without_a_fixed_length_is_refused_with_windows_of_it_and_days(
     assert str(refused.value) == (
         f"{duration!r} is not a duration: the unit {unit!r} has no fixed length\n"
         "  expected: ticks as an int, a timedelta, or text such as '10 minutes' or '1 hour 30 minutes'\n"
-        f"  windows of months are calendar({windows!r})\n"
+        f"  windows of whole months or years are calendar({windows!r})\n"
         f"  any other length is in days, such as '{days} days'"
     )
 

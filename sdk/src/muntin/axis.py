@@ -245,13 +245,13 @@ def _unknown_unit(text: str, number: str, unit: str) -> DurationError:
     """
     days = _DAYS.get(unit.lower().rstrip("s"))
     if days is not None:
-        # A calendar counts whole units. A number such as 2.5 cannot be one: the advice then has a month as an example.
+        # A calendar counts whole units. For a number such as 2.5, the advice has one month as an example.
         calendar_size = f"{number} {unit}" if number.isdecimal() else "1 month"
         return DurationError(
             text,
             f"the unit {unit!r} has no fixed length",
-            f"windows of months are calendar('{calendar_size}')\n"
-            f"  any other length is in days, such as '{round(float(number) * days)} days'",
+            f"windows of whole months or years are calendar('{calendar_size}')\n"
+            f"  any other length is in days, such as '{max(1, round(float(number) * days))} days'",
         )
     advice = "units: microseconds (us), milliseconds (ms), seconds (s), minutes (min), hours (h), days (d), weeks (w)"
     plural = _closest_unit(unit)
@@ -336,7 +336,7 @@ def offset_ticks(offset: Duration | date, period: int) -> int:
     if not isinstance(offset, datetime):
         offset = datetime(offset.year, offset.month, offset.day, tzinfo=UTC)
     if period <= 0:
-        return TimeLength(0)  # the windows themselves refuse such a period
+        return TimeLength(0)  # there is no remainder by such a period; the windows refuse it, with advice
     return TimeLength(instant(offset) % period)
 
 
@@ -411,7 +411,7 @@ class Axis(StrEnum):
         return spell_ticks(length) if self is Axis.TIME else f"{length} ticks"
 
     def round_up(self, length: int) -> int:
-        """Return the next length that people would write: whole seconds where the axis is time."""
+        """Return the length, or the next longer one that reads well in advice: whole seconds where the axis is time."""
         if self is not Axis.TIME:
             return length
         second = _UNITS["second"]

@@ -204,7 +204,7 @@ def test_another_number_of_queries_is_refused() -> None:
     plan = plan_of()
     with pytest.raises(StateMismatchError) as caught:
         check_plans([plan], [plan_identity(plan), plan_identity(plan)], "checkpoint", DECLARATIONS)
-    assert caught.value.differences == (Difference("queries one after the other", "2", "1"),)
+    assert caught.value.differences == (Difference("number of queries", "2", "1"),)
 
 
 def test_components_that_change_under_the_same_version_are_reported() -> None:
@@ -425,7 +425,7 @@ def test_the_error_of_a_module_without_a_version_says_to_give_it_one() -> None:
 
     error = refusal(plan_at("code-1"), plan_at("code-2"))
     assert error.remedies == (
-        "test.members has no version, so the hash of its code is one: if results mean the same, give it a version such "
+        "test.members has no version, so the hash of its code counts as one: if results mean the same, give it a version such "
         "as '1.0.0', and say continues_since = 'code-1'",
     )
 

@@ -268,7 +268,7 @@ query(Whole, Mode)
 query(First, Sum, Last, order=1, **SEQ)
     order       stats.first 0.1.0, stats.last 0.1.0: events by time, and at one time by seq
 query(Joined, **SEQ)
-    order       test.joined 1: events by time, and at one time by what it reads of them: events(..., order='offset') says another order
+    order       test.joined 1: events by time, and at one time by the fields that the module reads; events(..., order='offset') says another order
 query(Sum, **SEQ)
     order       (not a line)
 query(First, **SEQ)

@@ -217,7 +217,7 @@ def test_a_reach_that_is_too_long_is_spelled_as_the_query_has_it() -> None:
 
 
 def test_a_month_as_a_duration_is_refused_with_the_windows_that_have_months() -> None:
-    with pytest.raises(DurationError, match=r"windows of months are calendar\('1 month'\)"):
+    with pytest.raises(DurationError, match=r"windows of whole months or years are calendar\('1 month'\)"):
         tumbling("1 month")
 
 

@@ -474,7 +474,7 @@ class WindowedStream(WindowRequest, KnowsSparkWords, Generic[InputT]):
         """
         check_call(operator, "apply({})".format)
         check_kind(operator.cls, is_operator=True)
-        return _plan_query(self, {_OPERATOR: operator})
+        return _plan_query(self, {_OPERATOR: operator})  # an operator has no name of a result
 
 
 _OPERATOR: Final = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, overload
 
@@ -169,7 +169,7 @@ def errors_in_sql(text: str) -> AbstractContextManager[None]:
     return local_backend().failures_as(lambda error: placed(text, error))
 
 
-def spark_errors_in_sql(text: str, tables: Iterable[str] = ()) -> AbstractContextManager[None]:
+def spark_errors_in_sql(text: str, tables: Collection[str] = ()) -> AbstractContextManager[None]:
     """Return a context for code that runs a text of SQL on Spark.
 
     If Spark refuses the text or fails on a row there, the context raises a `QueryError` with the place in the text. If

@@ -55,7 +55,7 @@ class Meter:
         self._is_on = clock is not None
         self._nanoseconds = 0
         self._takes = 0
-        self._calls_timed_first = TIMED  # counts down
+        self._calls_before_sample = TIMED  # of the calls that are all timed, those that are left
         self.skips = 0 if self._is_on else _ALL_CALLS
 
     def sampled(self, method: Callable[Arguments, T]) -> Callable[Arguments, T]:
@@ -66,12 +66,12 @@ class Meter:
         return self.timed(method)
 
     def timed(self, method: Callable[Arguments, T]) -> Callable[Arguments, T]:
-        """Return a method that times its call, and set the number of calls after it that are not timed.
+        """Return the method such that its call is timed, and set `skips`, the number of calls after it that are not.
 
         The time counts for those calls too.
         """
-        self._calls_timed_first -= 1
-        self.skips = 0 if self._calls_timed_first > 0 else STRIDE - 1
+        self._calls_before_sample -= 1
+        self.skips = 0 if self._calls_before_sample > 0 else STRIDE - 1
         weight = 1 + self.skips  # the number of calls for which the time of this one stands
 
         def call(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> T:
@@ -97,7 +97,7 @@ class Meter:
         nanoseconds = self._nanoseconds
         self._nanoseconds = 0
         self._takes += 1
-        self._calls_timed_first = TIMED + self._takes % STRIDE
+        self._calls_before_sample = TIMED + self._takes % STRIDE
         self.skips = 0 if self._is_on else _ALL_CALLS
         return nanoseconds
 

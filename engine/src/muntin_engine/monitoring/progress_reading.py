@@ -161,7 +161,7 @@ def _overflows(metrics: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _sources(metrics: Mapping[str, Any]) -> dict[str, SourceMetrics]:
-    """Return the metrics of each source, or of each of several inputs."""
+    """Return the metrics by source or, if the query has several inputs, by input."""
     rows = of_sources(metrics, "rows")
     late = of_sources(metrics, "late")
     watermarks = of_sources(metrics, "watermark")

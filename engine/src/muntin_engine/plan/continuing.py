@@ -30,8 +30,8 @@ def check_plans(
     """Check that queries can go on with the state in a checkpoint, and return warnings about what changed.
 
     Args:
-        plans: The plans of all queries of a run: those whose results others read come first, then the query itself or,
-            in one pass, all its queries.
+        plans: The plans of all queries of a run. Inner queries, whose results others read, come first. The query itself
+            follows, or all queries of one pass.
         stored: The identity of each query in the checkpoint, in the same order.
         checkpoint: The path of the checkpoint, for the error.
         declarations: The evaluators that there are, the cheapest first.
@@ -46,7 +46,7 @@ def check_plans(
         StateMismatchError: A query cannot go on.
     """
     if len(plans) != len(stored):
-        query_count = Difference("queries one after the other", str(len(stored)), str(len(plans)))
+        query_count = Difference("number of queries", str(len(stored)), str(len(plans)))
         raise StateMismatchError([query_count], checkpoint=checkpoint)
     # The words that say in each message below which query it is about, such as " of query 1 of 2".
     words_by_query = _words_for_queries(len(plans), names)

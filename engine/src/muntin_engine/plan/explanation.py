@@ -235,7 +235,7 @@ def _explain_order(plan: Plan) -> str:
         readers = ", ".join(module.label for module in plan.modules if module.module.reads_order)
         if not readers:
             return ""
-        order = " and ".join(orders) or "what it reads of them: events(..., order='offset') says another order"
+        order = ", ".join(orders) or "the fields that the module reads; events(..., order='offset') says another order"
         return f"{readers}: events by time, and at one time by {order}"
 
     # Row windows, stream operators and joins.

@@ -70,7 +70,7 @@ def errors_at(here: str) -> Iterator[None]:
         raise PlacedError(here, error) from error
 
 
-def closest(names: Iterable[object], candidates: Iterable[str]) -> str:
+def did_you_mean(names: Iterable[object], candidates: Iterable[str]) -> str:
     """Return the end of a message about names that do not exist: a name that may be meant, or else all names.
 
     Args:

@@ -169,7 +169,8 @@ class MappedRow(NamedTuple):
 def read_mapped_rows(input_task: InputTask, batch: pa.RecordBatch) -> Iterator[list[MappedRow]]:
     """Yield for each row of an input what a map task makes of it: a row, or two or none where lifetimes are changed.
 
-    Cost: a few vectorised passes. If the query changes lifetimes, that of a batch in a map task for each row.
+    Cost: a few vectorised passes. If the query changes lifetimes, each row costs as much as a batch in a map task: it
+    is read as a batch of its own.
     """
     if not input_task.plan_input.changes_lifetimes:
         kind = kinds_of(input_task, batch)

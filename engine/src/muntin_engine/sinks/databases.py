@@ -64,7 +64,7 @@ class Database(ABC):
         return name
 
     def parameter(self, number: int, of_type: str) -> str:
-        """Return a parameter of a statement for a text, with a cast to the type of the column it is compared with.
+        """Return the SQL of a parameter that gets a text, cast to the type of the column that it is compared with.
 
         Args:
             number: The number of the parameter, from 1.

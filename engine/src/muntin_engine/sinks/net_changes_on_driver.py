@@ -49,7 +49,7 @@ def net_changes_on_driver(changes: pa.Table, names: Sequence[str]) -> pa.Table:
     columns = zip(row_ids, changes["change"].to_pylist(), ends, new_ends, strict=True)
     for number, (row_id, change, end, new_end) in enumerate(columns):
         if change not in _KINDS:
-            continue  # a row that changes nothing; the sums of Spark leave it out too
+            continue  # a row that changes nothing; `distributed_rows`, where Spark adds changes up, leaves it out too
         first_change_of_row.setdefault(row_id, number)
         sums = sums_by_row.setdefault(row_id, Counter())
         sums[end] += 1 if change == "insert" else -1  # -1 for a revision too, of which `end` is the old end

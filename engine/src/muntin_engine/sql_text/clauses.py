@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from sqlglot import exp
 
-from muntin_engine.sql_text.sql_source import SqlText, closest
+from muntin_engine.sql_text.sql_source import SqlText, did_you_mean
 from muntin_engine.sql_text.sql_values import (
     length_of,
     name_of,
@@ -84,7 +84,7 @@ class EmitClause(PolicyClause):
             return EMITS[word]
         if word != "EARLY":
             fact = f"EMIT {text_of(parts[0]) if parts else ''} is no emission"
-            raise source.error(parts[0] if parts else clause, fact, closest(word, [*EMITS, "EARLY"]))
+            raise source.error(parts[0] if parts else clause, fact, did_you_mean(word, [*EMITS, "EARLY"]))
 
         # EARLY, then a period or the call of a trigger, then perhaps a refinement.
         early: dict[str, Any] = {"kind": "early"}
@@ -221,7 +221,7 @@ class LateClause(PolicyClause):
         if len(words) == 1 and words[0] in self._POLICIES:
             return words[0]
         first_words = (*self._POLICIES, "correct")
-        suggestion = closest(words[0], first_words) if words and words[0] not in first_words else ""
+        suggestion = did_you_mean(words[0], first_words) if words and words[0] not in first_words else ""
         example = "write LATE SIDE, LATE DROP, LATE ADJUST or LATE CORRECT WITHIN INTERVAL '1' HOUR"
         raise source.error(clause, "this says nothing of late rows", f"{suggestion}\n{example}")
 

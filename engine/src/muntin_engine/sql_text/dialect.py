@@ -147,7 +147,7 @@ class StreamingSpark(Spark):
             if first.token_type == TokenType.TABLE:
                 return self._with_text(self._parse_stream_table(), first)
             # An argument by name, such as `size => INTERVAL '1' HOUR`.
-            if self._next.token_type == TokenType.FARROW and first.token_type != TokenType.L_PAREN:
+            if self._next.token_type == TokenType.FARROW:
                 name = exp.to_identifier(first.text).update_positions(first)
                 self._advance(2)
                 return self._with_text(self.expression(exp.Kwarg(this=name, expression=self._parse_lambda())), first)

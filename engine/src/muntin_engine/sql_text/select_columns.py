@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sqlglot import exp
 
-from muntin_engine.sql_text.sql_source import SqlText, closest, span_of
+from muntin_engine.sql_text.sql_source import SqlText, did_you_mean, span_of
 from muntin_engine.sql_text.sql_values import spell_name, text_of
 
 WINDOW_COLUMNS: Final[Mapping[str, str]] = {
@@ -67,7 +67,7 @@ def over_results(
             text = spell_name(name)
         if text is None:
             fact = f"{name} is neither a key nor an aggregate"
-            raise source.error(column, fact, f"{closest(name, text_by_name)}\n{advice.format(name)}")
+            raise source.error(column, fact, f"{did_you_mean(name, text_by_name)}\n{advice.format(name)}")
 
         # Fields after the name of the column, such as `.start` after that of a window, stay as they are written. An
         # expression in the place of a name needs parentheses, unless it is the whole column of SELECT.

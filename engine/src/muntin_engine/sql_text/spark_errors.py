@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any, Final
 
 from muntin.errors import QueryError
-from muntin_engine.sql_text.sql_source import SqlError, closest
+from muntin_engine.sql_text.sql_source import SqlError, did_you_mean
 
 _CONDITION: Final = re.compile(r"^\[[\w.]+\] ")
 _END: Final = re.compile(r"\s*SQLSTATE: |\n")
@@ -18,7 +18,7 @@ _MISSING_TABLE: Final = "TABLE_OR_VIEW_NOT_FOUND"
 _ADVICE_ON_TABLES: Final = "an input is a table of its name: --input rides, or --input rides=FOLDER"
 
 
-def from_spark(text: str, error: Any, tables: Iterable[str] = ()) -> QueryError:
+def from_spark(text: str, error: Any, tables: Collection[str] = ()) -> QueryError:
     """Turn an error of Spark's about a text, or about a query that was made of it, into an error of Muntin's.
 
     Args:
@@ -41,7 +41,7 @@ def from_spark(text: str, error: Any, tables: Iterable[str] = ()) -> QueryError:
     if _is_missing_table(error):
         name = _missing_table(error)
         fact = f"`{name}` cannot be found"
-        advice = f"{closest(name, tables)}\n{_ADVICE_ON_TABLES}" if [*tables] else ""
+        advice = f"{did_you_mean(name, tables)}\n{_ADVICE_ON_TABLES}" if tables else ""
 
     start = _position_of(error, text)
     if start is None:
@@ -68,7 +68,7 @@ def _position_of(error: Any, text: str) -> int | None:
     than its position.
     """
     get_contexts = getattr(error, "getQueryContext", None)  # errors of Python code have no contexts
-    contexts = () if get_contexts is None else get_contexts() or ()
+    contexts = (get_contexts() if get_contexts is not None else None) or ()
     for context in contexts:
         fragment = _fragment(context)
         if not fragment:

@@ -192,7 +192,7 @@ _NO_SPAN: Final = (0, 0)
 """The span of a node that has no place in the text: an error about the node points to the start of the text."""
 
 
-def closest(word: str, known_words: Iterable[str]) -> str:
+def did_you_mean(word: str, known_words: Iterable[str]) -> str:
     """Return advice that names the known word closest to a word, or all known words."""
     names = sorted(set(known_words))
     by_case = {name.casefold(): name for name in names}

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from muntin_engine.sql_text.clauses import read_clauses
 from muntin_engine.sql_text.dialect import Clause, Matching, StreamTable
-from muntin_engine.sql_text.sql_source import SqlText, closest
+from muntin_engine.sql_text.sql_source import SqlText, did_you_mean
 from muntin_engine.sql_text.sql_values import column_of, name_of, text_of, value_of
 from muntin_engine.sql_text.step_forms import Steps
 from muntin_engine.sql_text.window_functions import EVENTS, FUNCTIONS
@@ -228,7 +228,7 @@ class _StreamReading:
         self._is_events = call.name.upper() == EVENTS
         is_of_plugin = "." in call.name
         if self._function is None and not self._is_events and not is_of_plugin:
-            windows = closest(call.name, [*FUNCTIONS, EVENTS])
+            windows = did_you_mean(call.name, [*FUNCTIONS, EVENTS])
             advice = f"{windows}\na plugin's windows have its name: retail.visits(TABLE ...)"
             raise source.error(call.node, f"{call.name} is no window function", advice)
         self._parameters = () if self._function is None else self._function.parameters
@@ -367,7 +367,7 @@ class _StreamReading:
             else:
                 known_names = [*self._parameters, *self._other_names, *EVENT_ARGUMENTS]
                 fact = f"{self._name} has no argument {written_name}"
-                raise self._source.error(argument, fact, closest(written_name, known_names))
+                raise self._source.error(argument, fact, did_you_mean(written_name, known_names))
         if self._is_events:
             return None
         return {"kind": self._function.window if self._function else self._name, **window}

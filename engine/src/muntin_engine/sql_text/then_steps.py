@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from muntin_engine.sql_text.sql_source import SqlText, closest
+from muntin_engine.sql_text.sql_source import SqlText, did_you_mean
 from muntin_engine.sql_text.sql_values import all_arguments, read_call, spell_name, spell_value, text_of
 
 _CALLS_OF_COLUMNS: Final = ("with_columns", "select")
@@ -37,7 +37,7 @@ def read_then_steps(clause: Any, source: SqlText) -> Iterator[dict[str, Any]]:
         # Advice, if the call is none that can stand here. `select` takes any number of names.
         advice = ""
         if call.name not in STEPS:
-            advice = closest(call.name, STEPS)
+            advice = did_you_mean(call.name, STEPS)
         elif len(call.positional) > len(STEPS[call.name]) and call.name != "select":
             advice = f"it takes {', '.join(STEPS[call.name]) or 'names alone'}"
         if advice:

@@ -93,6 +93,7 @@ class BucketReader:
         Raises:
             StateError: The cells are damaged, or another version of Muntin wrote them.
         """
+        # Records come as dicts of their fields: the program that reads a state may not have their classes.
         self.codec = Codec(reads_fields=True)
         self.cells = CheckedCells(cells, owner)
         data = self.cells.get(METADATA)
@@ -106,10 +107,12 @@ class BucketReader:
         self.keys = metadata.held.keys
 
         # The log checks the cells of its entries; here they are read once more for the micro-batches that wrote them.
+        # An entry of the present schema version does not name it.
+        present_version = self.versions[-1]
         log = StateLog(self.cells, metadata.log, self.versions)
         self.entries: list[DatedEntry] = []
         for entry, name in zip(log.read(), log.names, strict=True):
-            schema_version = entry.schema_version or self.versions[-1]
+            schema_version = entry.schema_version or present_version
             sealed_entry = cells.get(name) or b""  # empty only if the cell went away since `log.read`
             origin = unseal(name, sealed_entry, owner).origin
             self.entries.append(DatedEntry(entry._replace(schema_version=schema_version), origin.batch))

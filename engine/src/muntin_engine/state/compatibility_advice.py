@@ -104,17 +104,16 @@ def _advice_without_version(module: Module, stored: ModuleIdentity, identity: Qu
     maker = _maker_of(module, stored.places)
     if maker is None:
         return (
-            f"{stored.name} has no version, so the hash of its code is one: if results mean the same, "
+            f"{stored.name} has no version, so the hash of its code counts as one: if results mean the same, "
             f"give it a version such as '1.0.0', and say continues_since = {stored.version!r}"
         )
     # The module wraps a plain function of one column: the advice is a call that gives it a version.
     place = stored.places[0]
-    inputs = identity.get("inputs", ())
-    column = inputs[place][0] if place < len(inputs) else "km"  # any name, as an example
+    column, input_type_name = identity["inputs"][place]
     function = stored.name.rpartition(".")[2]
     types = ""
     if maker != "from_function":  # that one reads the types from annotations
-        input_type = _PYTHON_TYPES.get(identity["inputs"][place][1], "float")
+        input_type = _PYTHON_TYPES.get(input_type_name, "float")
         types = f", input={input_type}, result={spell(type(module).result_field())}"
     call = f"{maker}({function}, name={stored.name!r}, version='1.0.0', continues_since={stored.version!r}{types})"
     return (

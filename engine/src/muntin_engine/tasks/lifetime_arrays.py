@@ -122,9 +122,9 @@ class ArrayChange(ABC):
             end=self._moved_ends(lifetimes, lifetimes.end, start),
             new_end=self._moved_ends(lifetimes, lifetimes.new_end, start),
         )
-        is_far = _is_far(start)
-        is_far |= lifetimes.is_end_known & _is_far(new_lifetimes.end)
-        is_far |= ~lifetimes.is_insertion & _is_far(new_lifetimes.new_end)
+        is_far = _is_beyond_range(start)
+        is_far |= lifetimes.is_end_known & _is_beyond_range(new_lifetimes.end)
+        is_far |= ~lifetimes.is_insertion & _is_beyond_range(new_lifetimes.new_end)
         new_lifetimes = new_lifetimes.with_problem(CHANGED_TOO_FAR, is_far)
         if not self.change.fixes_ends:
             return new_lifetimes
@@ -227,8 +227,8 @@ class _ArrayAlignment(ArrayChange):
     """Lets events last as long as the windows that they are in."""
 
     def starts(self, start: IntArray) -> IntArray:
-        """Return the starts of the first windows that end after each start."""
-        periods = self.change.grid.periods
+        """Return for each start that of the first window that ends after it."""
+        periods = self.change.grid.periods  # calendar windows lie on a grid of numbers of periods such as months
         grid = self._unit_grid()
         windows = grid.first_ending_after(numbers_at(periods, start))
         return ticks_of(periods, grid.start(windows))
@@ -289,7 +289,7 @@ class _ArrayEndPoints(ArrayChange):
         return self._retractions(losing_point).followed_by(self._insertions(gaining_point))
 
     def _retractions(self, lifetimes: LifetimeArrays) -> LifetimeArrays:
-        """Return retractions of the points at the old ends; a row that does not say its old end gets a problem."""
+        """Return retractions of the points at the old ends; a row gets a problem if its old end is not known."""
         retractions = replace(
             lifetimes,
             kind=np.full(len(lifetimes.kind), RETRACT, lifetimes.kind.dtype),
@@ -298,7 +298,7 @@ class _ArrayEndPoints(ArrayChange):
             new_end=lifetimes.end,  # a new end at the start deletes the point
         )
         retractions = retractions.with_problem(NO_OLD_END, ~lifetimes.is_end_known)
-        return retractions.with_problem(CHANGED_TOO_FAR, lifetimes.is_end_known & _is_far(lifetimes.end + 1))
+        return retractions.with_problem(CHANGED_TOO_FAR, lifetimes.is_end_known & _is_beyond_range(lifetimes.end + 1))
 
     def _insertions(self, lifetimes: LifetimeArrays) -> LifetimeArrays:
         """Return insertions of points at the new ends: the end of an insertion, the new end of a revision."""
@@ -310,7 +310,7 @@ class _ArrayEndPoints(ArrayChange):
             end=point + 1,
             is_end_known=np.ones(len(point), np.bool_),
         )
-        return insertions.with_problem(CHANGED_TOO_FAR, _is_far(point + 1))
+        return insertions.with_problem(CHANGED_TOO_FAR, _is_beyond_range(point + 1))
 
 
 _ON_ARRAYS: Final[Mapping[type[LifetimeChange], type[ArrayChange]]] = {
@@ -336,7 +336,7 @@ def clipped(ticks: IntArray) -> IntArray:
     return np.clip(ticks, -LATEST, LATEST)
 
 
-def _is_far(ticks: IntArray) -> BoolArray:
+def _is_beyond_range(ticks: IntArray) -> BoolArray:
     """Flag ticks that lie out of the range of times."""
     is_far: BoolArray = (np.abs(ticks) >= LATEST) & (ticks != INFINITY)
     return is_far

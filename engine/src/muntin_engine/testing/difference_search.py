@@ -84,7 +84,10 @@ class Search:
         )
 
     def _breaks_contract(self, evaluator: str) -> bool:
-        """Return True if the output equals the reference's once no module promises to be time-bound."""
+        """Return True if the difference comes from a module that breaks its promise to be time-bound.
+
+        Then the output equals the reference's if no module makes that promise.
+        """
         without_promise = self._tested.without_time_bound_contracts()
         if without_promise is None:
             return False

@@ -37,7 +37,7 @@ def random_stream(  # noqa: PLR0913  # all but the first may be left out
 
     Args:
         seed: The seed of all random choices.
-        keys: The keys of events; the id of an event is a number that no other event of the stream has.
+        keys: The keys of events. The id of an event is a number, which no other event has unless there are `repeats`.
         events: The number of insertions.
         starts: The range of the starts of events; they last up to a third of it, and longer after revisions.
         payload: A function that draws a payload.
@@ -54,9 +54,9 @@ def random_stream(  # noqa: PLR0913  # all but the first may be left out
         (2, True)
     """
     random = Random(seed)
-    pool = [random.choice(starts) for _ in range(max(2, events))]
+    pool = [random.choice(starts) for _ in range(max(2, events))]  # few distinct times, so that ties are common
     times = _Times(random, pool, span=len(starts))
-    lives: list[list[KeyedChange]] = []
+    changes_of_events: list[list[KeyedChange]] = []
     used_names: set[tuple[Hashable, Hashable, int]] = set()  # an event is named by its key, its id and its start
     for number in range(events):
         key = random.choice(keys)
@@ -67,13 +67,13 @@ def random_stream(  # noqa: PLR0913  # all but the first may be left out
         if (key, id, start) in used_names:
             id = number
         used_names.add((key, id, start))
-        life = _life(times, key, id, Event(start, INFINITY, content))
+        changes = _life(times, key, id, Event(start, INFINITY, content))
         # Now and then an event that was retracted is inserted again.
-        while repeats and random.random() < repeats and _is_retraction(life[-1]):
-            life += _life(times, key, id, Event(start, INFINITY, payload(random)))
-        lives.append(life)
+        while repeats and random.random() < repeats and _is_retraction(changes[-1]):
+            changes += _life(times, key, id, Event(start, INFINITY, payload(random)))
+        changes_of_events.append(changes)
 
-    arrived = arriving(random, lives, lambda _: random.randint(0, disorder))
+    arrived = arriving(random, changes_of_events, lambda _: random.randint(0, disorder))
     steps = _punctuated(random, [step for _, step in arrived], punctuation)
     is_closed = random.random() < 0.7 if closed is None else closed
     if is_closed:
@@ -84,8 +84,8 @@ def random_stream(  # noqa: PLR0913  # all but the first may be left out
 def shuffle(script: Script, seed: int, *, early_revisions: bool = False) -> Script:
     """Return a stream of the same meaning whose changes arrive in another order.
 
-    A change may move anywhere before its deadline: the first punctuation that would make the change late, or a later
-    change of the same event. Punctuation and the boundaries of micro-batches stay.
+    A change may move anywhere before its deadline: the first punctuation that would make it late, or that would make a
+    later change of its event late. Punctuation and the boundaries of micro-batches stay.
 
     Args:
         script: A legal stream.
@@ -94,13 +94,14 @@ def shuffle(script: Script, seed: int, *, early_revisions: bool = False) -> Scri
             the insertion, and before the revisions that it continues. Otherwise they keep their order.
 
     Raises:
-        StreamError: The script has illegal steps; which ones an engine rejects depends on their order.
+        StreamError: The script has illegal steps. In another order, other steps would be illegal, and the stream would
+            have another meaning.
     """
     if script.illegal():
         raise StreamError("a script with illegal steps has no legal permutation", illegal=script.illegal())
     random = Random(seed)
-    # Steps that stay are at 1, 2, 3, ...; changes are drawn to places between them. A change that is drawn to the place
-    # of its deadline is sorted before that punctuation, and so is in time.
+    # Steps that stay are at 1, 2, 3, ...; changes are drawn to places anywhere up to their deadline, which is one of
+    # these. A change that is drawn to the very place of its deadline is sorted before it, and so is in time.
     fixed_steps = [step for step in script.steps if not isinstance(step, KeyedChange)]
     placed_steps = [_PlacedStep(place, is_fixed=True, step=step) for place, step in enumerate(fixed_steps, 1)]
     for changes in changes_by_event(script.changes()):

@@ -300,7 +300,7 @@ def _removed_rows_are_missed(trial: SinkTrial, law: str) -> str | None:
         sink = trial.started(place)
         last = sink.last_written
     except (QueryError, StateError):
-        return None
+        return None  # it refuses to go on, as the law asks
     if last is None:
         return f"{sink} does not say which micro-batch it has"
     if last.number >= last_number:

@@ -99,5 +99,6 @@ def _page(periods: Periods, page: int) -> IntArray:
     begins: list[int] = []
     for number in range(page * _PAGE, (page + 1) * _PAGE):
         begin = periods.begins(number)
-        begins.append(max(-_LARGEST, min(begin, _LARGEST)))  # it may lie beyond all times
+        # A page also has periods that nobody asked for, which may lie before or beyond all times.
+        begins.append(max(-_LARGEST, min(begin, _LARGEST)))
     return np.array(begins, np.int64)

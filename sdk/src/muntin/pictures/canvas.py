@@ -57,7 +57,7 @@ STYLE: Final = f"""\
 .muntin-drawing .mark{{stroke:var(--mark);stroke-width:1.5;stroke-dasharray:5 4}}
 .muntin-drawing .way{{stroke:var(--mark);stroke-width:1.5}}
 .muntin-drawing .head{{fill:var(--mark)}}
-.muntin-drawing .said{{fill:var(--mark)}}
+.muntin-drawing .note{{fill:var(--mark)}}
 .muntin-drawing rect.gone{{opacity:.55}}
 .muntin-drawing text.gone{{fill:var(--soft)}}
 .muntin-drawing .strike{{stroke:var(--mark);stroke-width:2}}

@@ -258,7 +258,7 @@ def _lane(canvas: Canvas, scale: Scale, lane: Lane) -> None:
     _, first_bar = lane.bars[0]
     has_marks = first_bar.is_mark  # all bars of a lane are marks, or none is
     if lane.label:
-        canvas.text(MARGIN, lane.middle, shortened(lane.label, LABEL, LETTERS), "said" if has_marks else "")
+        canvas.text(MARGIN, lane.middle, shortened(lane.label, LABEL, LETTERS), "note" if has_marks else "")
     if has_marks:
         return
     for number, bar in lane.bars:
@@ -286,7 +286,7 @@ def _marks(canvas: Canvas, scale: Scale, lanes: Sequence[Lane], bottom: float) -
 
         # The note stands right of the mark if there is room, and otherwise left of it, over the line.
         if position + 8 + width_of(bar.note, LETTERS) <= scale.right + 12:
-            canvas.text(position + 8, middle, bar.note, "said")
+            canvas.text(position + 8, middle, bar.note, "note")
         else:
             canvas.text(position - 12, middle, bar.note, "said end halo")
         previous_position = position

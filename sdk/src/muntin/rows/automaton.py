@@ -107,12 +107,13 @@ class RowAutomaton(PartitionedRows):
         if not is_admitted:
             return
 
-        # A window may be computed before the row. If it is a tumbling one, it ends, and its partition is removed: so
-        # open the partition anew, and look at its new window, until no window is computed before the row. A sliding one
-        # stays, with the row's attribute as its new base, so the second look computes nothing.
+        # The row may have a window computed without it, before it is inserted. Then look again at the window that is
+        # open after that, until a look computes nothing. A tumbling window ends when it is computed, and its partition
+        # is removed: the next look opens a new window. A sliding window stays, with the row's attribute as its new
+        # base: the next look computes nothing.
         while True:
             if partition not in state.partitions and not self._may_begin(values):
-                return
+                return  # no window is open, and the row may not begin one: it is a member of none
             window = state.open(partition, time)
             actions_before = self._compute_before(state, partition, values, time)
             if actions_before is None:
@@ -142,6 +143,7 @@ class RowAutomaton(PartitionedRows):
             window.is_full = True
             yield Action(ActionKind.FULL, partition)
 
+        # The value that the eviction policy reads is the first, and the one that the trigger policy reads the last.
         is_triggered = isinstance(trigger, ConditionPolicy) and bool(values[-1])
         if isinstance(trigger, CountPolicy):
             window.rows_since_computed = (window.rows_since_computed + 1) % trigger.size

@@ -118,10 +118,12 @@ class LastRows(RowAutomaton):
         """The other rows on which the windows of a row depend.
 
         None of them (free) if rows leave and windows are computed by time. Earlier rows (backward) if both go by
-        number, or if windows by time wait until they are full. Otherwise all rows (forward).
+        number, or if windows by time wait until they are full. Otherwise, and always where the number of partitions is
+        limited, all rows (forward).
         """
-        # Later rows decide in which windows a row is, if one policy evicts and another triggers, or if rows leave by
-        # their attributes. Where partitions are limited, later rows of other partitions may remove that of a row.
+        # Later rows decide in which windows a row is, if rows leave and windows are computed by policies of different
+        # kinds, or if rows leave by their attributes. Where partitions are limited, later rows of other partitions may
+        # remove the partition of the row.
         mixes_policies = type(self.evicts) is not type(self.triggers)
         if self._is_limited or mixes_policies or isinstance(self.evicts, DeltaPolicy):
             return WindowContext.FORWARD

@@ -245,7 +245,8 @@ class RowsBetween(_TumblingRows):
         Args:
             state: The state of the key.
             partition: The partition of the row, which has a window.
-            values: The values of the conditions for the row: that of rows that open first, of rows that close last.
+            values: The values of the conditions for the row. The first is that of `opens`, the last that of `closes`. A
+                single condition has the first and the last value.
             time: The time of the row.
         """
         if not state.partitions[partition].size:
@@ -259,7 +260,7 @@ class RowsBetween(_TumblingRows):
             # A closing row that is a member ends the window only after it was inserted; see `_trigger_policy`.
             return None if self.closing_row else self._compute(state, partition, time)
         if opens and self.reopens:
-            return self._break_off(state, partition, time)
+            return self._break_off(state, partition, time)  # with no result if only closed windows have one
         return None
 
     def _break_off(self, state: Subwindows, partition: Hashable, time: int) -> Iterator[Action]:

@@ -41,7 +41,7 @@ def restored(value: Any, records: Collection[type] = ()) -> Any:
 
     Args:
         value: The plain data.
-        records: The dataclasses and named tuples that may occur in it; see `records_in`.
+        records: The dataclasses and named tuples that may occur in it; `records_in` finds those of an annotation.
 
     Raises:
         TypeError: A part of the value is not plain data.

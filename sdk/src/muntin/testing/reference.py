@@ -387,8 +387,8 @@ def windows(kind: WindowKind, events: Iterable[Event[object]], horizon: int) -> 
     Args:
         kind: The kind of windows.
         events: The events of one life of a key.
-        horizon: The tick before which windows have to start that exist without events, such as hopping ones: without
-            it, an event without an end would be in infinitely many.
+        horizon: The first tick past all known times, from `horizon_of`. It bounds the windows of an event without an
+            end, which would be in infinitely many of those that exist without events, such as hopping ones.
     """
     stretches: list[tuple[int, int]] = []
     for event in events:
@@ -446,7 +446,7 @@ def evaluate_window(query: WindowedQuery, window: Window, members: Sequence[Even
     that they cut.
     """
     window = query.kind.extent(window)
-    if query.timestamps is TimestampPolicy.TIME_BOUND:
+    if query.timestamps is TimestampPolicy.TIME_BOUND:  # its result changes as members start and end
         return _as_it_becomes_known(query, window, members)
     return _evaluate_once(query, window, members)
 

@@ -108,10 +108,10 @@ class ParallelTriggers(SeveralTriggers):
         return waiting
 
     def _step_waiting(self, state: Any, window: Window, view: TriggerView) -> tuple[list[list[object]], list[Decision]]:
-        """Step the parts that are not done.
+        """Step the parts that are not done: those that have neither fired nor stopped.
 
         Returns:
-            The new state of all parts, and the decisions of those that were stepped.
+            The new state of all parts, which says of each if it is done; and the decisions of those that were stepped.
         """
         new_state: list[list[object]] = []  # for each part: if it is done, and its state
         decisions: list[Decision] = []

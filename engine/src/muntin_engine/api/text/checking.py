@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
-from muntin_engine.plan.text_places import PlacedError, closest
+from muntin_engine.plan.text_places import PlacedError, did_you_mean
 
 READ_ALONE: Final = ("stream", "frame")
 """The definitions that the reader of a text checks itself: those of other streams, and of names of DataFrames."""
@@ -93,7 +93,7 @@ class _Checker:
             yield PlacedError(here, f"expected {self._spelled(schema)}, got {data!r:.80}")
         # A schema without `enum`, or without a pattern, allows all data: the defaults fit.
         elif data not in schema.get("enum", [data]):
-            yield PlacedError(here, f"{data!r:.80} is none of these{closest([data], schema['enum'])}")
+            yield PlacedError(here, f"{data!r:.80} is none of these{did_you_mean([data], schema['enum'])}")
         elif isinstance(data, str) and not re.search(schema.get("pattern", ""), data):
             yield PlacedError(here, f"{data!r:.80} is no name of a plugin's")
 
@@ -106,7 +106,7 @@ class _Checker:
             unknown = [name for name in data if name not in properties]
         missing = [name for name in schema.get("required", ()) if name not in data]
         if unknown:
-            advice = closest(unknown, properties)
+            advice = did_you_mean(unknown, properties)
             yield PlacedError(here, f"{self._spelled(schema)} takes no {unknown[0]!r:.80}{advice}")
         if missing:
             got = ", ".join(data) or "nothing"
@@ -159,7 +159,7 @@ class _Checker:
         for branch in branches:
             words += branch.get("enum", ())
         if words and isinstance(data, str):
-            return PlacedError(here, f"{data!r:.80} is none of these{closest([data], words)}")
+            return PlacedError(here, f"{data!r:.80} is none of these{did_you_mean([data], words)}")
         return PlacedError(here, f"expected {self._spelled(schema)}, got {data!r:.80}")
 
     def _branches(self, schema: Mapping[str, Any], title: str = "") -> Iterator[tuple[Mapping[str, Any], str]]:

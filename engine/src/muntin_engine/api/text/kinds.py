@@ -18,7 +18,7 @@ from muntin.rows import Partitions
 from muntin_engine.plan.arguments_as_text import KIND, SQL
 from muntin_engine.plan.request import SqlExpression
 from muntin_engine.plan.text_functions import FUNCTIONS
-from muntin_engine.plan.text_places import closest, errors_at
+from muntin_engine.plan.text_places import did_you_mean, errors_at
 from muntin_engine.plan.values_as_data import IS, Unwritable, path_of, value_from_data
 
 
@@ -76,7 +76,7 @@ class ProgramClasses:
         if function is not None:
             got = ", ".join(arguments) or "nothing"
             raise QueryError(f"{kind} takes {inspect.signature(function)}, got {got}")
-        advice = closest([kind], sorted([*FUNCTIONS, *self.classes]))
+        advice = did_you_mean([kind], sorted([*FUNCTIONS, *self.classes]))
         raise QueryError(f"there is no kind {kind!r}{advice}\n  a class of your own is given: modules=[...]")
 
     def read(self, data: Any, here: str) -> Any:

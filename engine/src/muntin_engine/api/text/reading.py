@@ -20,7 +20,7 @@ from muntin_engine.backends.choosing import TABLES, is_input
 from muntin_engine.plan.query_as_text import FRAMES, VERSION
 from muntin_engine.plan.request import JoinCondition
 from muntin_engine.plan.steps import SIGNATURES, is_left_out, main_parameter
-from muntin_engine.plan.text_places import PlacedError, closest, errors_at, plain
+from muntin_engine.plan.text_places import PlacedError, did_you_mean, errors_at, plain
 
 if TYPE_CHECKING:
     from muntin_engine.plan.request import Frame
@@ -115,7 +115,7 @@ def _tables_by_name(tables: Mapping[str, Frame] | Callable[[str], Frame]) -> Cal
     def table_named(name: str) -> Any:
         """Return the DataFrame of a name; a second call with the name returns the same object."""
         if isinstance(tables, Mapping) and name not in tables:
-            advice = f"{closest([name], map(str, tables))}\n  give it: {name:.80}=df"
+            advice = f"{did_you_mean([name], map(str, tables))}\n  give it: {name:.80}=df"
             raise QueryError(f"no DataFrame is given as {name!r:.80}{advice}")
         try:
             frame: Any = tables[name] if isinstance(tables, Mapping) else tables(name)
@@ -237,12 +237,12 @@ class QueryReader:
             calls = [name for name in SIGNATURES if hasattr(type(stream), name)]
         expected = f"expected one of {', '.join(calls)}"
         if not isinstance(step, Mapping):
-            raise PlacedError(here, f"{expected}, got {step!r:.80}{closest((), calls)}")
+            raise PlacedError(here, f"{expected}, got {step!r:.80}{did_you_mean((), calls)}")
         calls_of_step = [name for name in step if name in calls]
         if len(calls_of_step) == 1:
             return str(calls_of_step[0])
         got = ", ".join(step) or "nothing"
-        raise PlacedError(here, f"{expected}, got {got}{closest(step, calls)}")
+        raise PlacedError(here, f"{expected}, got {got}{did_you_mean(step, calls)}")
 
     def _arguments(self, call: str, step: Mapping[str, Any], here: str) -> tuple[list[Any], dict[str, Any]]:
         """Read the arguments of a call from its step.

@@ -80,7 +80,7 @@ def evicted_schema(query: PlannedQuery) -> pa.Schema:
 
 
 def check_evicts_rows(plan: Plan) -> None:
-    """Refuse a query without a second output.
+    """Refuse a query whose modules give no rows when rows leave, so that it has no second output.
 
     Raises:
         QueryError: The query has no such output.

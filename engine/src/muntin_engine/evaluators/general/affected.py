@@ -126,6 +126,8 @@ class AffectedWindows:
         # If neither version is a member of a window, the stretch is empty.
         first = min((event.since for event in versions), default=INFINITY)
         last = max((event.until for event in versions), default=INFINITY)
+        # Of two versions with different payloads, the old one is replaced: that affects all windows of both.
+        # `waits_for_ends` is false if no module sees ends outside its window.
         if len(versions) == 2 and not self._query.waits_for_ends and _is_revision(previous, present):
             old_version, new_version = versions
             # Up to the earlier end, both versions are members of the same windows: only what follows it is affected.

@@ -43,8 +43,8 @@ class Emission(ABC):
         Args:
             key: The key.
             state: The state of the key, with the micro-batch applied.
-            affected: The windows that the micro-batch affects, and those that become visible; empty if
-                `follows_windows` is false.
+            affected: The windows that the micro-batch affects, and those that become visible, whose first results are
+                emitted before they close; empty if `follows_windows` is false.
             previous: The progress before the micro-batch, with the key's own watermark.
             progress: The progress after the micro-batch, likewise.
         """

@@ -214,18 +214,23 @@ class Closing:
         return limit
 
     def _end_of_waiting(self, state: KeyState, end: int, watermark: int) -> int:
-        """Return the least watermark that closes a window, where the first open window waits for ends of its members.
+        """Return the least watermark at which some window of the key closes.
+
+        The first open window has ended, but waits for the ends of its members.
 
         Args:
             state: The state of the key.
             end: The end of the first open window, which the watermark has reached.
             watermark: The watermark.
         """
+        # The watermark is strict, so whatever lies at the watermark may still move. The end of an event is settled when
+        # the watermark is one tick after it, and so is the boundary of a window, where boundaries move.
         movable = _movable_members(state, watermark)
-        settling_ticks = int(self._boundaries_move)  # a boundary that may still move is settled one tick after it
+        settling_ticks = int(self._boundaries_move)
         if state.closes_out_of_order:
             # A later window may close first: the next one that ends, or one that waits for the end of an event.
-            next_end = state.assigner.next_end(state.events, self._boundary(watermark))
+            settled_until = self._boundary(watermark)  # no boundary at this tick or before moves any more
+            next_end = state.assigner.next_end(state.events, settled_until)
             next_close = min(next_end + settling_ticks, INFINITY)
             return min([next_close, *[event.end + 1 for event in movable]])
         # The window closes once the watermark has passed the ends of all its members.

@@ -300,14 +300,14 @@ class KeyStore(Generic[StateT]):
             StateError: The log does not have as many keys as the metadata says.
         """
         store = cls(codec)
-        equal_timers: dict[KeyTimer, KeyTimer] = {}  # keys with equal timers share one object
+        equal_timers: dict[KeyTimer, KeyTimer] = {}  # as in `_equal_timers`, which a write empties
         for name, (timer, records) in merge_records(codec, entries).items():
             if not records[-1].data:
                 continue  # the key has no state any more
             size = sum(len(record.data) + _RECORD_OVERHEAD for record in records)
             shared_timer = equal_timers.setdefault(timer, timer)
             store._keys[name] = KeyRecords(shared_timer, records, size)
-        store._timers.update(store._keys)
+        store._timers.update(store._keys)  # enters the timers of these keys
         store.timer = store._timers.soonest()
         if len(store) != key_count:
             raise damaged("metadata", f"it lists {key_count:,} keys, and the log has {len(store):,}")

@@ -99,7 +99,7 @@ class RowsRun(OrderedRun):
 
         Args:
             window: The window.
-            results: The result of each module; of a module that returns rows, all rows as the only item.
+            results: The result of each aggregate; or one item, the list of rows that the operator returned.
             partition: The partition of the window; None where rows are not partitioned.
             key: The key, for errors of aggregates.
             ends_window: True if the window has no further results: then its last row is marked.

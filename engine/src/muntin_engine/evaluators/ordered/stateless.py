@@ -85,13 +85,13 @@ def passed_events(task: TaskPayload, rows: pa.Table) -> pa.Table:
 
     Cost: a few passes over columns; no value becomes a Python object.
     """
-    assert task.plan.passes_events, "a query without operators returns the events themselves"
+    assert task.plan.passes_events, "only a query without modules returns the events themselves"
     input_task = task.input
     columns = [rows.column(name).combine_chunks() for name in input_task.key_names]
     starts = numpy_array(rows.column("start"))
     ends = numpy_array(rows.column("end"))
     columns.append(extents(task, starts, arrow_array(ends, mask=ends >= INFINITY)))
-    for event_column in task.plan.joined_columns:
+    for event_column in task.plan.joined_columns:  # those of the payload: to a plan, such a query joins with nothing
         columns.append(rows.column(input_task.payload_names[event_column.place]).combine_chunks())
     return pa.table(columns, schema=task.results)
 

@@ -200,7 +200,7 @@ def _connection(folder: Path | None = None) -> Iterator[duckdb.DuckDBPyConnectio
 
 
 def _with_microseconds(table: pa.Table, names: Sequence[str]) -> pa.Table:
-    """Replace lengths of time in a table by their microseconds.
+    """Replace lengths of time in a table, which are all in microseconds, by their numbers.
 
     DuckDB's own intervals count months apart, whose length differs, so they could not be compared.
 

@@ -51,7 +51,7 @@ class JobOnSpark(StreamingJob):
         super().__init__(function, {name: schema.names for name, schema in self._schemas.items()})
         self._spark = spark
         self._folder = folder
-        self._steps = 0
+        self._steps = 0  # the number of micro-batches so far, by which their files are named
         for name in (*schemas, _MARKS):
             self._source(name).mkdir(parents=True)
 

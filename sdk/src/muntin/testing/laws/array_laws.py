@@ -200,10 +200,10 @@ class ColumnarFormLaws(ArrayLaws):
     def _compare(self, trial: ModuleTrial, label: str, members: Sequence[Event[object]], result: object) -> None:
         """Expect that the form's result of a window fits the declared type, and is close to the module's own."""
         variables = observed_types(trial.tested.input_field(), self._first_payloads())
-        expected = trial.subject.result(members)
+        expected = trial.subject.result(members)  # of the module that is tested, for the window of the trial
         declared_field = bind(trial.tested.result_field(), variables)
         if misfit(declared_field, expected, is_result=True):
-            return  # no column holds the module's own result, such as an integer of more than 64 bits
+            return  # the module's own result is not of the declared type, which the law of results reports
         reason = misfit(declared_field, result, is_result=True)
         trial.expect(reason is None, f"the result {result!r} of the form does not fit: {reason}")
         payloads = [event.payload for event in members]

@@ -214,8 +214,8 @@ class StreamOperatorTrial(FollowingTrial):
             events.append(event)
             self.stream.append(Bar(f"event{label}", event.start, event.end, repr(event.payload)))
         drawn_edges: list[FollowedEdge] = []
-        for time, is_start, payload in edges(self.tested, events):
-            drawn_edges.append(FollowedEdge(time, payload, is_end=not is_start))
+        for tick, is_start, payload in edges(self.tested, events):
+            drawn_edges.append(FollowedEdge(tick, payload, is_end=not is_start))
         return drawn_edges
 
     def run(self, *, forgets: bool) -> StreamOperatorRun:

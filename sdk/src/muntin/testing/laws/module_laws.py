@@ -340,7 +340,7 @@ def _until(time: int, rows: Iterable[Event[object]]) -> list[Event[object]]:
     return [Event(row.start, min(row.end, time), row.payload) for row in rows if EARLIEST < row.start < time]
 
 
-def _reads_one_or_lacks(*methods: str, shuffles: bool = True) -> Reason:
+def _reason_against_inputs(*methods: str, shuffles: bool = True) -> Reason:
     """Make the function that says why a law of several inputs does not apply to a module.
 
     Args:
@@ -372,7 +372,7 @@ class SeveralInputsLaws(ModuleLaws):
 
     @law(
         "give a result, for example None, where an input has no event",
-        does_not_apply=_reads_one_or_lacks(shuffles=False),
+        does_not_apply=_reason_against_inputs(shuffles=False),
         is_for_some=True,
     )
     def test_a_silent_input_is_handled(self, trial: ModuleTrial) -> None:
@@ -392,7 +392,7 @@ class SeveralInputsLaws(ModuleLaws):
 
     @law(
         "tell inputs apart by the class of a payload, not by its place among others or by the call it comes in",
-        does_not_apply=_reads_one_or_lacks(),
+        does_not_apply=_reason_against_inputs(),
         is_for_some=True,
     )
     def test_inputs_interleave_in_any_way(self, trial: ModuleTrial) -> None:
@@ -416,7 +416,7 @@ class SeveralInputsLaws(ModuleLaws):
 
     @law(
         "undo in remove_events all that the events of an input did to the state, also if no other input has any",
-        does_not_apply=_reads_one_or_lacks("remove_events"),
+        does_not_apply=_reason_against_inputs("remove_events"),
         is_for_some=True,
     )
     def test_an_input_leaves_no_trace(self, trial: ModuleTrial) -> None:

@@ -107,7 +107,7 @@ class StateLaws(ModuleLaws):
                 # Where the order is read, the engine removes the oldest member.
                 place = 0 if trial.tested.reads_order else trial.draw(st.integers(0, len(members) - 1))
                 removed = members.pop(place)
-                trial.stream.append(f"then {removed} is removed")
+                trial.stream.append(f"then {removed} is removed")  # the report of a broken law shows the stream
                 state = subject.remove(state, [removed])
             else:
                 added = trial.members("then")

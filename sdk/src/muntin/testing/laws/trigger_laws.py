@@ -303,10 +303,10 @@ class TriggerLaws(Conformance, of=Trigger, subject="trigger", trial=TriggerTrial
         Sessions may be joined in any order, by one micro-batch or by several. The law does not apply to a
         trigger without `merge`, which is refused over windows that events cut.
         """
-        states, latest = trial.states_to_merge()
+        states, latest_view = trial.states_to_merge()
         with trial.unchanged("states", "afterwards", states):
             merged = trial.merge(states)
-        views = trial.views_after(merged, latest)
+        views = trial.views_after(merged, latest_view)  # the same ones for all orders, so that decisions compare
         decisions = trial.decisions_after(merged, views)
         for order in permutations(states):
             in_order = trial.decisions_after(trial.merge(order), views)

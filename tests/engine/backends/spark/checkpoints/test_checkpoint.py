@@ -160,7 +160,7 @@ def test_every_query_of_a_chain_is_checked(story: Story) -> None:
     refused_queries: Sequence[tuple[Query, str]] = (
         (chained(story.grown_to(3), inner=10, outer=200), "window of query 2 of 2"),
         (chained(story.grown_to(3), inner=20, outer=100), "window of query 1 of 2"),
-        (totals(story.grown_to(3), First), "queries one after the other"),
+        (totals(story.grown_to(3), First), "number of queries"),
     )
     for query, subject in refused_queries:
         with pytest.raises(StateMismatchError) as caught:

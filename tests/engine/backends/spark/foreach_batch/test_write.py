@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -540,6 +541,25 @@ def test_a_micro_batch_that_was_cut_short_runs_again_with_the_settings_of_its_st
     run(query, tmp_path, results=MemorySink(), on_end="close")
     assert starts == [({"availableNow": True}, "7"), ({"once": True}, "7")]
     assert stream.sparkSession.conf.get(REPARTITIONED, None) is None
+
+
+def test_queries_that_need_settings_of_the_session_start_one_after_the_other() -> None:
+    settings: dict[str, str] = {}
+    session: Any = SimpleNamespace(conf=SimpleNamespace(set=settings.__setitem__, unset=settings.pop))
+    settings_of_second_start: list[dict[str, str]] = []
+
+    def start_second() -> None:
+        with write_module._set_for_start(session, {REPARTITIONED: "2"}):
+            settings_of_second_start.append(dict(settings))
+
+    second_start = threading.Thread(target=start_second)
+    with write_module._set_for_start(session, {REPARTITIONED: "1"}):
+        second_start.start()
+        second_start.join(0.2)
+        assert settings == {REPARTITIONED: "1"}
+    second_start.join()
+    assert settings_of_second_start == [{REPARTITIONED: "2"}]
+    assert settings == {}
 
 
 @pytest.mark.nightly

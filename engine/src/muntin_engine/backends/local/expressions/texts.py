@@ -235,6 +235,7 @@ def _translate_replace(translator: Translator, node: exp.Replace) -> DuckdbExpre
     values = [text_in(translator, node, operand) for operand in (node.this, node.expression, replacement_node)]
     value, searched, replacement = values
     replaced = f"replace({value.sql}, {searched.sql}, {replacement.sql})"
+    # Asked before the search for empty text, whose result is the value even if the replacement is null.
     is_null = f"{searched.sql} IS NULL OR {replacement.sql} IS NULL"
     sql = f"(CASE WHEN {is_null} THEN NULL WHEN {searched.sql} = '' THEN {value.sql} ELSE {replaced} END)"
     return DuckdbExpression(sql, pa.string(), may_raise=any_raises(*values))

@@ -139,7 +139,8 @@ def column_expression(frame: LocalFrame, column: ColumnLike, reader_name: str) -
     name = _column_name(frame, column)
     if name is not None:
         return DuckdbExpression(quoted(name), frame.schema.field(name).type)
-    # A path that begins with a column is for the translator: its error names the fields of the struct.
+    # What is left is a name of no column, an expression, or a path into a struct. The first is refused here. A path is
+    # for the translator like any expression: its error names the fields of the struct.
     if not is_expression(column, frame.schema.names) and not _begins_with_name(frame, column):
         similar_names = difflib.get_close_matches(column, frame.schema.names, n=1)
         advice = frame.advice_for_missing_column(column)

@@ -222,7 +222,9 @@ def _reader(
         operator, bucket = (number.as_py() for number in operator_and_bucket)
         query = queries.get((operator, bucket))
         if query is None:
-            return schema.empty_table()  # not the cells of a bucket, but a partition's note of idle micro-batches
+            return (
+                schema.empty_table()
+            )  # the cells of no bucket: there a partition notes that micro-batches had no rows
 
         cells = MemoryCells()
         for name, data in zip(table.column("name").to_pylist(), table.column("data").to_pylist(), strict=True):

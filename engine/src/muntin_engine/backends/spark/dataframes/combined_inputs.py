@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as spark_types
 
 from muntin_engine.backends.spark.inputs.column_lookup import as_column
-from muntin_engine.backends.spark.inputs.declared_frames import is_known, like
+from muntin_engine.backends.spark.inputs.declared_frames import is_known, with_columns_if_declared
 from muntin_engine.backends.spark.inputs.time_marks import fitted
 from muntin_engine.tasks.one_pass import QueryColumns
 from muntin_engine.wire.shuffle import SIDE, shared_name
@@ -43,7 +43,7 @@ def united(sources: Sequence[Projection]) -> DataFrame:
     for side, source in enumerate(sources):
         for part in source.df.schema:
             fields.append(spark_types.StructField(shared_name(side, part.name), part.dataType))
-    return like(sources[0].df, all_rows, spark_types.StructType(fields))
+    return with_columns_if_declared(sources[0].df, all_rows, spark_types.StructType(fields))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from muntin import Axis, LatePolicy
 from muntin.errors import QueryError
 from muntin_engine.backends.spark.dataframes.combined_inputs import united
-from muntin_engine.backends.spark.inputs.declared_frames import is_known, like
+from muntin_engine.backends.spark.inputs.declared_frames import is_known, with_columns_if_declared
 from muntin_engine.backends.spark.private_parts import connect_relation
 from muntin_engine.plan.metrics import (
     TIME_AXIS,
@@ -62,7 +62,7 @@ def with_observed_metrics(
     for name, flag in _flags(query, taken_outputs).items():
         columns.append(F.lit(int(flag)).alias(name))
     if is_known(blobs):  # Spark must not be asked for the schema here: it checks the names when the query starts
-        return like(blobs, blobs.observe(_reported_name(query), *columns), blobs.schema)
+        return with_columns_if_declared(blobs, blobs.observe(_reported_name(query), *columns), blobs.schema)
     try:
         observed = blobs.observe(_reported_name(query), *columns)
         observed.schema  # noqa: B018  # makes Spark check the names now, and not only when the query starts

@@ -33,7 +33,7 @@ from muntin_engine.backends.spark.dataframes.observed_metrics import with_observ
 from muntin_engine.backends.spark.dataframes.static_warnings import begin_reports
 from muntin_engine.backends.spark.delivery.packed_task import pack_task, pack_tasks
 from muntin_engine.backends.spark.delivery.preflight import check_workers
-from muntin_engine.backends.spark.inputs.declared_frames import like
+from muntin_engine.backends.spark.inputs.declared_frames import with_columns_if_declared
 from muntin_engine.backends.spark.operators.arrow_functions import (
     Distributor,
     SharedDistributor,
@@ -93,7 +93,7 @@ def _static_blobs(query: PlannedQuery, *, warns: bool) -> DataFrame:
         blobs = exchanged.groupBy("bucket").applyInArrow(static_bucket(packed_task, reporter), OUTPUT)
     else:
         blobs = rows.mapInArrow(StatelessTask(packed_task, reporter=reporter), OUTPUT)
-    return like(query.source.df, blobs, OUTPUT)
+    return with_columns_if_declared(query.source.df, blobs, OUTPUT)
 
 
 def streaming_blobs(
@@ -129,13 +129,14 @@ def streaming_blobs(
 
     # Queries without state are never in a pass with others: `one_pass` refuses them.
     if not first_query.plan.choice.keeps_state:
+        # No reporter: the driver gets reports of a stream with the progress of each micro-batch.
         stateless_task = StatelessTask(packed_tasks[0], reporter=None, recording=recordings[0])
         blobs = united(first_query.sources).mapInArrow(stateless_task, OUTPUT)
     else:
         exchanged = _exchanged(queries, packed_tasks, recordings)
-        processor = BucketProcessor(_tasks_by_bucket(tasks, packed_tasks), has_begun=has_begun)
+        processor = BucketProcessor(_packed_task_by_bucket(tasks, packed_tasks), has_begun=has_begun)
         blobs = exchanged.groupBy("bucket").transformWithState(processor, OUTPUT, outputMode="Append", timeMode="None")
-    blobs = like(first_query.source.df, blobs, OUTPUT)
+    blobs = with_columns_if_declared(first_query.source.df, blobs, OUTPUT)
 
     # The metrics of all queries are in one stream of blobs. Each query observes the stream under its own name.
     for query, task, outputs in zip(queries, tasks, taken_outputs, strict=True):
@@ -167,7 +168,7 @@ def closing_blobs(queries: Sequence[PlannedQuery], cells: DataFrame) -> DataFram
     session = cells.sparkSession
     # The task of a static input closes the stream after its rows, of which there are none here.
     tasks = [replace(task_of(query, place), is_static=True) for place, query in enumerate(queries)]
-    tasks_by_bucket = _tasks_by_bucket(tasks, pack_tasks(tasks))
+    tasks_by_bucket = _packed_task_by_bucket(tasks, pack_tasks(tasks))
     check_workers(session, set(tasks_by_bucket.values()), is_streaming=False)
     # Buckets without any cell are closed too, so that each has its metrics and its watermark.
     buckets = session.createDataFrame([(bucket,) for bucket in tasks_by_bucket], "bucket int")
@@ -194,7 +195,7 @@ def data_of(blobs: DataFrame, condition: Column) -> DataFrame:
     """Return the blobs that meet a condition, with the columns that their readers need: `bucket`, `rows` and `data`."""
     names = ["bucket", "rows", "data"]
     schema = spark_types.StructType([OUTPUT[name] for name in names])
-    return like(blobs, blobs.where(condition).select(*names), schema)
+    return with_columns_if_declared(blobs, blobs.where(condition).select(*names), schema)
 
 
 def task_of(query: PlannedQuery, place: int = 0) -> TaskPayload:
@@ -208,9 +209,9 @@ def _exchange_schema(query: PlannedQuery) -> spark_types.StructType:
     return spark_schema_of(exchange_schema(len(query.sources)))
 
 
-def _tasks_by_bucket(tasks: Sequence[TaskPayload], packed_tasks: Sequence[bytes]) -> dict[int, bytes]:
+def _packed_task_by_bucket(tasks: Sequence[TaskPayload], packed_tasks: Sequence[bytes]) -> dict[int, bytes]:
     """Return the packed task of each bucket; no two queries of a pass have buckets of the same number."""
-    tasks_by_bucket: dict[int, bytes] = {}
+    packed_task_by_bucket: dict[int, bytes] = {}
     for task, packed_task in zip(tasks, packed_tasks, strict=True):
-        tasks_by_bucket |= dict.fromkeys(task.buckets, packed_task)
-    return tasks_by_bucket
+        packed_task_by_bucket |= dict.fromkeys(task.buckets, packed_task)
+    return packed_task_by_bucket

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from muntin_engine.backends.spark.inputs.declared_frames import like
+from muntin_engine.backends.spark.inputs.declared_frames import with_columns_if_declared
 from muntin_engine.backends.spark.operators.bucket_processor import OUTPUT
 from muntin_engine.backends.spark.private_parts import connect_relation
 from muntin_engine.backends.spark.session.declarative_pipelines import is_in_pipeline
@@ -48,4 +48,4 @@ def ordered_after_input_tables(query: PlannedQuery, blobs: DataFrame) -> DataFra
         nulls = [F.lit(None).cast(part.dataType).alias(part.name) for part in OUTPUT]
         no_rows = table.where(F.lit(False)).select(*nulls)
         blobs_and_tables = blobs_and_tables.union(no_rows)
-    return like(blobs, blobs_and_tables, OUTPUT)
+    return with_columns_if_declared(blobs, blobs_and_tables, OUTPUT)

@@ -11,7 +11,7 @@ from pyspark.sql import types as spark_types
 from muntin_engine.backends.planning import output_events
 from muntin_engine.backends.spark.column_types import arrow_schema_of
 from muntin_engine.backends.spark.dataframes.pipeline import data_of
-from muntin_engine.backends.spark.inputs.declared_frames import like
+from muntin_engine.backends.spark.inputs.declared_frames import with_columns_if_declared
 from muntin_engine.backends.spark.operators.arrow_functions import PassingReader
 from muntin_engine.plan import Plan
 from muntin_engine.plan.request import SqlExpression, column_text
@@ -39,7 +39,7 @@ def event_rows(query: PlannedQuery, blobs: DataFrame, schema: spark_types.Struct
     event_blobs = data_of(blobs, is_event)
     lifetime = output_events.lifetime_column(query.plan, output)
     reader = PassingReader(arrow_schema_of(event_schema), lifetime, query.inner_id)
-    return like(blobs, event_blobs.mapInArrow(reader, event_schema), event_schema)
+    return with_columns_if_declared(blobs, event_blobs.mapInArrow(reader, event_schema), event_schema)
 
 
 def event_columns(plan: Plan, output: str) -> dict[str, Any]:

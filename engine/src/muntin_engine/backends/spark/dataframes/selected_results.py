@@ -13,7 +13,7 @@ from pyspark.sql import types as spark_types
 from muntin.errors import QueryError
 from muntin_engine.backends.planned_query import Selection
 from muntin_engine.backends.spark.inputs.column_lookup import condition_of, look_up
-from muntin_engine.backends.spark.inputs.declared_frames import like
+from muntin_engine.backends.spark.inputs.declared_frames import with_columns_if_declared
 from muntin_engine.plan.request import SqlExpression, backquoted
 
 
@@ -57,7 +57,7 @@ def reselected(
     """
     # The results need not exist: Spark analyses expressions over a DataFrame that has their schema and no rows.
     spark = source.sparkSession
-    empty = like(source, spark.createDataFrame([], schema), schema)
+    empty = with_columns_if_declared(source, spark.createDataFrame([], schema), schema)
     if columns is not None:
         if not columns:
             raise QueryError("select() needs columns: select('station', start='window.start')")

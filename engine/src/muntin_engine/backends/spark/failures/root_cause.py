@@ -140,7 +140,8 @@ def root_cause(error: BaseException) -> str:
     if advice:
         return _with_death(death, "\n  ".join([explanation, *advice]))
 
-    # Code of Spark or a library that fails in a worker may fail because of a module that ran before.
+    # An error of one of Muntin's classes names its module already. Any other error in a worker, also of Muntin's own
+    # code, may be due to a module that ran before.
     is_of_worker = any(_WORKER in message or _RUNNER.search(message) for message in full_messages)
     if is_of_worker and not death and not _MUNTIN_ERROR.search(explanation):
         module_call = last_module()

@@ -54,6 +54,9 @@ _SINKS: Final = logging.getLogger("muntin.sinks")
 _STARTS: Final[dict[str, Lock]] = {}
 """A lock for each checkpoint that this process starts queries with."""
 
+_SETTINGS: Final = Lock()
+"""Held while a query starts whose settings are those of the session: other starts would overwrite or unset them."""
+
 
 @in_session()
 def write(request: WriteRequest) -> StreamingQuery:
@@ -274,23 +277,29 @@ def _one_start_at_once(checkpoint: str | PathLike[str]) -> Iterator[None]:
 def _set_for_start(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
     """Set settings of a session, by name, for the workers of the query that starts in a block; unset them after it.
 
+    Of several threads whose queries need settings, one starts its query at a time.
+
     Raises:
         SetupError: The session refuses a setting.
     """
-    refused = set_settings(spark, settings)
-    try:
-        # The error names the first setting that was refused. It is raised inside of `try`, so that the settings that
-        # were not refused are unset again.
-        for name, reason in refused.items():
-            raise SetupError(
-                f"the session refuses to set {name}, by which the workers of this query know what to do: {reason}\n"
-                "  expected: a session that lets its settings be changed\n"
-                f"  {_WHY_SETTINGS}"
-            )
+    if not settings:
         yield
-    finally:
-        for name in settings.keys() - refused.keys():
-            spark.conf.unset(name)
+        return
+    with _SETTINGS:
+        refused = set_settings(spark, settings)
+        try:
+            # The error names the first setting that was refused. It is raised inside of `try`, so that the settings
+            # that were not refused are unset again.
+            for name, reason in refused.items():
+                raise SetupError(
+                    f"the session refuses to set {name}, by which the workers of this query know what to do: {reason}\n"
+                    "  expected: a session that lets its settings be changed\n"
+                    f"  {_WHY_SETTINGS}"
+                )
+            yield
+        finally:
+            for name in settings.keys() - refused.keys():
+                spark.conf.unset(name)
 
 
 def _with_sinks(writer: DataStreamWriter, batch_writer: BatchWriter) -> DataStreamWriter:

@@ -17,7 +17,12 @@ from muntin_engine.backends.planning.column_reader import ColumnReader
 from muntin_engine.backends.planning.input_column import InputColumn
 from muntin_engine.backends.spark.column_types import input_column, spark_schema_of
 from muntin_engine.backends.spark.inputs import called_functions, column_lookup
-from muntin_engine.backends.spark.inputs.declared_frames import checked_expression, is_known, like, text_cast
+from muntin_engine.backends.spark.inputs.declared_frames import (
+    checked_expression,
+    is_known,
+    text_cast,
+    with_columns_if_declared,
+)
 from muntin_engine.backends.spark.inputs.time_marks import Marks, marks_of, with_marks
 from muntin_engine.plan.request import SqlExpression
 
@@ -98,7 +103,7 @@ class SparkColumnReader(ColumnReader):
         rows = source.select(*(column.alias(name) for name, column in projected.items()))
         if is_known(request.df):
             schema = spark_schema_of(pa.schema([(name, planned_types[name].type) for name in projected]))
-            rows = like(request.df, rows, schema)
+            rows = with_columns_if_declared(request.df, rows, schema)
 
         # The rows of heartbeats and clocks, with the delays of heartbeats in ticks.
         marks: Marks = ()
@@ -110,7 +115,7 @@ class SparkColumnReader(ColumnReader):
             marks = marks_of(input_column(rows.schema["start"]), heartbeats, request.clock, scale)
         marked_rows = with_marks(rows, marks)
         if is_known(rows):
-            marked_rows = like(rows, marked_rows, rows.schema)
+            marked_rows = with_columns_if_declared(rows, marked_rows, rows.schema)
         parts = ProjectedRows(request.df, columns=projected, column_texts=identities, condition=condition, marks=marks)
         return marked_rows, parts
 

@@ -95,7 +95,7 @@ def with_known_columns(df: DataFrame, schema: spark_types.StructType, *, is_stre
     return df
 
 
-def like(source: DataFrame, df: DataFrame, schema: spark_types.StructType) -> DataFrame:
+def with_columns_if_declared(source: DataFrame, df: DataFrame, schema: spark_types.StructType) -> DataFrame:
     """Set the columns of a DataFrame that was made from a source, if the columns of the source were declared.
 
     Args:

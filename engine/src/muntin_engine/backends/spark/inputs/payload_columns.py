@@ -14,8 +14,8 @@ from muntin_engine.backends.spark.inputs.column_lookup import as_column, look_up
 from muntin_engine.backends.spark.inputs.declared_frames import (
     is_known,
     known_schema_with_payload,
-    like,
     text_of_known,
+    with_columns_if_declared,
 )
 from muntin_engine.backends.spark.session.ended import in_session
 from muntin_engine.plan.request import backquoted
@@ -62,7 +62,7 @@ def with_payload(  # the arguments are the parts of a call of `with_columns` or 
             df, change, event_columns, call, kept_names, texts, keeps_others=keeps_others
         )
         changed = _changed(df, change, event_columns, kept_names, texts, keeps_others=keeps_others)
-        return like(df, changed, schema)
+        return with_columns_if_declared(df, changed, schema)
     _check_columns(df, call, kept_names, columns)
     return _changed(df, change, event_columns, kept_names, columns, keeps_others=keeps_others)
 

@@ -158,7 +158,8 @@ class BucketProcessor(StatefulProcessor):
 
             FROZEN_STATE.end_task()
             return
-        # A partition keeps its note under the id of no bucket.
+        # A partition keeps its note under `_NO_BUCKET`, an id that no bucket has. By the note, a later task tells a
+        # bucket that had nothing to do from one whose state was lost.
         origin = _origin_of(_NO_BUCKET)
         if origin is None:
             return  # a note needs the number of the micro-batch, which a task does not know on Spark Connect

@@ -324,7 +324,7 @@ class ModuleColumns(WindowColumns):
         self._task = task
         self._results = results
         self._values = values
-        self._places = results.value_places
+        self._value_places = results.value_places
 
     def column(self, place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
         """Write the results of a module as a column.
@@ -337,9 +337,9 @@ class ModuleColumns(WindowColumns):
         module = self._task.query.bindings[place].module
         result_columns = _result_columns(self._task, module, self._located)
         column = result_columns.column(self._values[place], field, arrow_type)
-        if self._places is None:
+        if self._value_places is None:
             return column
-        return column.take(arrow_array(self._places))  # windows that share a result repeat it
+        return column.take(arrow_array(self._value_places))  # windows that share a result repeat it
 
     def _located(self, value_place: int) -> tuple[Key, Window]:
         """Return the key and the extent of the first window that has the value at a place, for messages."""
@@ -373,11 +373,12 @@ class OperatorColumns(ModuleColumns):
         # `owners` has for each row of the output the place of its window.
         value_places = results.result_places
         self.owners, within = expanded(counts[value_places])
-        # Windows may share a list: then each of them has all rows of it. `_places`, which had the list of each window,
-        # has from now on for each row of the output its place in `_rows`.
-        if self._places is not None:
+        # `_row_places` has for each row of the output its place in `_rows`. It is None if no two windows share a list:
+        # then the output has just these rows. Windows that share a list have all rows of it, each.
+        self._row_places: IntArray | None = None
+        if results.value_places is not None:
             first_rows = np.cumsum(counts) - counts
-            self._places = first_rows[value_places[self.owners]] + within
+            self._row_places = first_rows[value_places[self.owners]] + within
 
     def column(self, place: int, field: Field, arrow_type: pa.DataType) -> pa.Array:
         """Write a field of the rows as a column.
@@ -390,9 +391,9 @@ class OperatorColumns(ModuleColumns):
         module = self._task.query.bindings[0].module
         result_columns = _result_columns(self._task, module, self._located_row)
         column = result_columns.part(self._rows, module.result_field(), place, field, arrow_type)
-        if self._places is None:  # no two windows share a list
+        if self._row_places is None:
             return column
-        return column.take(arrow_array(self._places))  # windows that share a list repeat its rows
+        return column.take(arrow_array(self._row_places))  # windows that share a list repeat its rows
 
     def further_columns(self) -> Mapping[str, pa.Array]:
         """Return the lifetimes of rows, if the operator sets them."""
