@@ -425,8 +425,8 @@ def test_the_error_of_a_module_without_a_version_says_to_give_it_one() -> None:
 
     error = refusal(plan_at("code-1"), plan_at("code-2"))
     assert error.remedies == (
-        "test.members has no version, so the hash of its code counts as one: if results mean the same, give it a version such "
-        "as '1.0.0', and say continues_since = 'code-1'",
+        "test.members has no version, so the hash of its code counts as one: if results mean the same, give it a "
+        "version such as '1.0.0', and say continues_since = 'code-1'",
     )
 
 

@@ -54,6 +54,11 @@ class RecordedRun(Run):
         self._writer = RecordingWriter(self._recorder)
         self._writer.begin(RecordedQuery(self._data, self._cells_table), "id", self._number)
 
+    def record_in(self, folder: Path) -> None:
+        """Begin a recording in another folder, with the state that is there."""
+        self._recorder = Recorder(folder)
+        self.start()
+
     def process(self, arrival: Arrival, extra_rows: Sequence[Mapping[str, Any]] = ()) -> None:
         """Evaluate a micro-batch, and record it."""
         self._number += 1
@@ -114,6 +119,25 @@ def recorded(scenario: Scenario, evaluator: str, folder: Path, **limits: Any) ->
     for arrival in arrivals(scenario):
         run.process(arrival)
     return run, Recording(folder, modules=program_modules(scenario.query.evaluators[evaluator]))
+
+
+def recorded_from_second_batch(scenario: Scenario, evaluator: str, folder: Path) -> Recording:
+    """Record a scenario from its second micro-batch on, with the state that the query had after the first one.
+
+    Args:
+        scenario: The scenario, of at least two micro-batches.
+        evaluator: The name of the evaluator that runs its query.
+        folder: A folder for the recording.
+    """
+    run = RecordedRun(scenario, evaluator, folder / "of the first")
+    first, *later_arrivals = arrivals(scenario)
+    run.process(first)
+    run.record_in(folder / "recording")
+    for arrival in later_arrivals:
+        run.process(arrival)
+    recording = Recording(folder / "recording", modules=program_modules(scenario.query.evaluators[evaluator]))
+    assert recording.runs[0].cells_file is not None
+    return recording
 
 
 def recorded_insertions(recording: Recording) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ from muntin_engine.packages.code_version import with_version
 from muntin_engine.plan import Plan
 from muntin_engine.plan.plan_as_data import NamedCode
 from muntin_engine.recording.described_query import check_evaluator, evaluators_of, plan_of, task_of
+from muntin_engine.recording.missing_rows import MissingRows, missing_rows
 from muntin_engine.recording.passed_results import (
     PassedResult,
     emitted_results,
@@ -39,7 +40,7 @@ from muntin_engine.recording.replay import Replay
 from muntin_engine.recording.replayed import Replayed, ReplayedBatch
 from muntin_engine.recording.row_differences import exact_row_differences
 from muntin_engine.recording.shrinking import Condition, shrink_batches
-from muntin_engine.recording.story import Story, without_earlier
+from muntin_engine.recording.story import Story, without_incomplete
 from muntin_engine.sinks.recordings.recording_files import UPSTREAM
 from muntin_engine.state.frozen_values import freeze
 from muntin_engine.tasks.recorded_rows import NTH, PASSED_ON, STOPPED
@@ -101,6 +102,19 @@ class Recording:
             RecordingError: A module of the query is not here.
         """
         return plan_of(self.runs[0].data, self._code)
+
+    @cached_property
+    def missing_rows(self) -> MissingRows | None:
+        """The rows that have led to a state which the recording begins with; None if it begins with the query.
+
+        After micro-batches that were not recorded, a recording begins again with the state that they left. Then the
+        rows before that state count as missing, though some of them are in the recording.
+        """
+        runs_with_state = [run for run in self.runs if run.cells_file is not None]
+        if not runs_with_state:
+            return None
+        last_run = runs_with_state[-1]
+        return missing_rows(last_run, self.task(last_run.number))
 
     @cached_property
     def evaluators(self) -> tuple[str, ...]:
@@ -303,14 +317,13 @@ class Recording:
         results_by_batch = ((batch, self._results_read(upstream, batch)) for batch in self.batches)
         story = explain_batches(self.plan, self.task(), self.batches)
         story = with_origins(story, [recording.plan for recording in upstream], stories, results_by_batch)
-        if self.runs[0].cells_file is None or not self.batches:
+        missing = self.missing_rows
+        if missing is None or not self.batches:
             return story
 
-        # The recording began later than the query. A window that had rows before would be explained wrongly without
-        # them.
-        note = f"rows from before micro-batch {self.batches[0].number} are not in the recording, nor results of them"
-        changes = without_earlier(story.changes, self.runs[0].newest())
-        return replace(story, notes=(note,), changes=changes)
+        # A window that had rows before would be explained wrongly without them.
+        note = f"rows from before micro-batch {missing.first_batch} are not in the recording, nor results of them"
+        return replace(story, notes=(note,), changes=without_incomplete(story.changes, missing))
 
     def _results_read(self, upstream: Sequence[Recording], batch: RecordedBatch) -> list[PassedResult | None]:
         """Return for each row of a micro-batch the result of an upstream query that it is; None if it is none.

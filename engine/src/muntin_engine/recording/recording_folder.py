@@ -10,15 +10,10 @@ from typing import Any, TypeAlias
 
 import pyarrow.parquet as pq
 
-from muntin import EARLIEST
 from muntin_engine.errors import RecordingError
 from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.sinks.recordings.recording_files import BATCHES, FORMAT, RUNS, UPSTREAM, write_batch, write_run
-from muntin_engine.state.bucket_state import query_and_progress
-from muntin_engine.state.cells import METADATA, split, unseal
-from muntin_engine.state.codec import Codec
 from muntin_engine.tasks.recorded_rows import ROWS, rows_file, write_part
-from muntin_engine.time.inputs_progress import InputsProgress
 
 CellsOfBuckets: TypeAlias = Mapping[int, Mapping[str, bytes]]
 """The cells of the state by bucket, and of each bucket by name."""
@@ -49,19 +44,6 @@ class RecordedRun:
         for row in pq.read_table(self.cells_file).to_pylist():
             cells.setdefault(row["bucket"], {})[row["name"]] = row["data"]
         return cells
-
-    def newest(self) -> int:
-        """Return the largest start of an event in the state that it began with; `EARLIEST` if there is none."""
-        codec = Codec()
-        newest = EARLIEST
-        for cells in self.cells().values():
-            if METADATA not in cells:
-                continue
-            _checksums, metadata = split(unseal(METADATA, cells[METADATA]))
-            progress = query_and_progress(metadata, codec).progress
-            if progress:
-                newest = max(newest, InputsProgress.from_data(progress).least.newest)
-        return newest
 
 
 def read_runs(folder: Path) -> Iterator[RecordedRun]:

@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from muntin import Axis
 from muntin.axis import AnyAxis
+
+if TYPE_CHECKING:
+    from muntin_engine.recording.missing_rows import MissingRows
 
 
 class Fate(StrEnum):
@@ -161,17 +164,17 @@ class Story:
     upstream: Sequence[Story] = ()
 
 
-def without_earlier(changes: Sequence[StoryChange], until: int) -> list[StoryChange]:
-    """Leave out the changes of results that begin at a tick or before it, and number the other changes anew.
+def without_incomplete(changes: Sequence[StoryChange], missing: MissingRows) -> list[StoryChange]:
+    """Leave out the changes of results that rows may belong to which are missing, and number the other changes anew.
 
     Args:
         changes: All changes, in the order of their numbers.
-        until: The last tick at which results begin that are left out.
+        missing: The missing rows.
     """
     later_changes: list[StoryChange] = []
     for change in changes:
         start = change.start if change.window is None else change.window[0]
-        if start > until:
+        if not missing.may_count(change.key, start):
             later_changes.append(change)
 
     # A change refers to the insertion of its result by number. The insertion begins at the same tick, so it is kept

@@ -28,7 +28,7 @@ from muntin.testing import Script
 from muntin_engine import Recording, RecordingError, backtest, events, module
 from muntin_engine.state.frozen_values import freeze
 from tests.engine.recording.chained import BUCKET_SOURCES, Reading, chained
-from tests.engine.recording.recorded import RecordedRun, arrivals, program_modules, recorded
+from tests.engine.recording.recorded import RecordedRun, arrivals, recorded, recorded_from_second_batch
 from tests.scenarios.drawing import FAMILIES, drawn
 from tests.scenarios.join import Join
 from tests.scenarios.query import Lifetimes, Query
@@ -446,26 +446,28 @@ def test_windows_before_a_state_are_not_compared(tmp_path: Path) -> None:
     stream = Script()
     for number in range(8):
         stream = stream.point(number, 7 * number, number, key="a").batch()
-    scenario = Scenario(query, stream.close(), NO_MISHAPS)
+    recording = recorded_from_second_batch(Scenario(query, stream.close(), NO_MISHAPS), "general", tmp_path)
 
-    # The recording begins after the first micro-batch, with the state that the query had then.
-    unrecorded_run = RecordedRun(scenario, "general", tmp_path / "unused")
-    first, *later_arrivals = arrivals(scenario)
-    unrecorded_run.process(first)
-    run = RecordedRun(scenario, "general", tmp_path / "recording")
-    run.cells = unrecorded_run.cells
-    run._number = unrecorded_run._number
-    run.start()
-    for arrival in later_arrivals:
-        run.process(arrival)
-
-    recording = Recording(tmp_path / "recording", modules=program_modules(query.evaluators["general"]))
-    assert recording.runs[-1].cells_file is not None
     result = backtest(recording, {"test.total": OddTotal})
     assert any("or before are not compared" in note for note in result.notes)
     starts = {row["window"]["start"] for row in result.differences.to_pylist()}
     assert starts
     assert min(starts) >= 10, "the state has an event of [0, 10)"
+
+
+def test_windows_over_an_event_of_a_state_are_not_compared(tmp_path: Path) -> None:
+    query = Query(tumbling(10), (Total(),), lifetimes="intervals")
+    stream = Script().insert(0, 0, 25, 100, key="a").batch()
+    for number in range(1, 8):
+        stream = stream.insert(number, 7 * number, 7 * number + 5, number, key="a").batch()
+    recording = recorded_from_second_batch(Scenario(query, stream.close(), NO_MISHAPS), "general", tmp_path)
+
+    result = backtest(recording, {"test.total": OddTotal})
+    starts = {row["window"]["start"] for row in result.differences.to_pylist()}
+    assert starts
+    assert min(starts) >= 30, "the event of the state is in windows up to [20, 30)"
+    (note,) = [note for note in result.notes if "are not compared" in note]
+    assert "and later ones of a key while events from before count" in note
 
 
 class MergedSum(IncrementalAggregate[float, float, float]):

@@ -8,7 +8,7 @@ the records are read when a window closes. The results are the same as those of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from muntin import EARLIEST, INFINITY, EmitPolicy, TimestampPolicy
 from muntin_engine.evaluators.general.emission import FinalEmission
@@ -126,19 +126,21 @@ class SmallKeys:
         grid = self._grid
         progress = self._intake.progress
         key_records = store.find(name)
-        records: list[list[Any]] = []
+        stored_records: list[list[Any]] = []
         if key_records is not None:
-            records = [self._codec.unpack(record.data) for record in key_records.records]
-        if work.rows:
-            records.append(waiting_rows(self._serial_of_new_keys, assigner=[], rows=work.rows))
-        key_rows = waiting_columns(records)
+            stored_records = [self._codec.unpack(record.data) for record in key_records.records]
+        key_rows = waiting_columns(stored_records)
         grid.frontier = key_rows.frontier
         serial = key_rows.serial
+        if work.rows:
+            serial = max(serial, self._serial_of_new_keys)
+        starts = key_rows.starts + [row.start for row in work.rows]
+        ends = key_rows.ends + [cast(int, row.end) for row in work.rows]  # an insertion has an end
+        payloads = key_rows.payloads + [row.payload for row in work.rows]
 
         # Nothing here looks at ids: the places of rows will do.
-        ids = range(len(key_rows.starts))
-        memberships = grid.memberships(key_rows.starts, key_rows.ends)
-        columns = (ids, key_rows.starts, key_rows.ends, key_rows.payloads, *memberships)
+        ids = range(len(starts))
+        columns = (ids, starts, ends, payloads, *grid.memberships(starts, ends))
         events = sorted(map(stored_event, zip(*columns, strict=True)), key=by_until)
         windows = grid.ending(events, EARLIEST, progress.watermark, progress.horizon)
         output = self._emission.rows(work.key, sweep(windows, events), serial)

@@ -160,9 +160,8 @@ def backtest(
             if fail_if:
                 _check_condition(fail_if, columns, old_run.task.results, new_run.task.results, folder)
             rows = _run_both(recording, old_run, new_run)
-            last_incomplete_start = _last_incomplete_start(recording)
-            old_results = old_run.results(last_incomplete_start)
-            results = columns.of_results(old_results, new_run.results(last_incomplete_start))
+            old_results = old_run.results(recording.missing_rows)
+            results = columns.of_results(old_results, new_run.results(recording.missing_rows))
             comparison = compare(results, folder)
 
         return Backtest(
@@ -180,7 +179,6 @@ def backtest(
                     old_run.task,
                     new_run.task,
                     comparison.columns,
-                    last_incomplete_start=last_incomplete_start,
                 )
             ),
         )
@@ -348,16 +346,6 @@ def _failing(column: ColumnDifferences, condition: str) -> ColumnDifferences:
     return replace(column, rows=rows)
 
 
-def _last_incomplete_start(recording: Recording) -> int | None:
-    """Return the last tick at which a window may begin that has rows which are missing in the recording.
-
-    None if no rows are missing, because the recording begins with the query. Otherwise the recording begins with a
-    state, whose rows are missing: no window that begins after the newest event of this state has any of them.
-    """
-    runs_with_state = [run for run in recording.runs if run.cells_file is not None]
-    return runs_with_state[-1].newest() if runs_with_state else None
-
-
 def _outcome(columns: _ComparedColumns, run: VersionRun, results: int) -> VersionOutcome:
     """Return the cost of a version after its run, with the number of its results."""
     return VersionOutcome(
@@ -375,8 +363,6 @@ def _notes(
     old: TaskPayload,
     new: TaskPayload,
     differences: Iterable[ColumnDifferences],
-    *,
-    last_incomplete_start: int | None,
 ) -> Iterator[str]:
     """Yield the caveats that a reader of the differences must know, each as a sentence.
 
@@ -386,7 +372,6 @@ def _notes(
         old: The query with the old modules.
         new: The query with the new modules.
         differences: The differences of each compared column.
-        last_incomplete_start: The last tick at which results may begin that are not compared; None if all are.
     """
     if not any(batch.files or batch.selected for batch in recording.batches):
         yield "the recording has no rows"
@@ -405,9 +390,8 @@ def _notes(
             yield column.type_change
     for name in columns.uncompared:
         yield f"only one version returns {name}, which is not compared"
-    if last_incomplete_start is not None:
-        start = old.plan.words.axis.spell(last_incomplete_start)
-        yield f"results that begin at {start} or before are not compared: rows of them are not in the recording"
+    if recording.missing_rows is not None:
+        yield recording.missing_rows.in_words(old.plan.words.axis)
     windows_open = recording.batches[-1].metrics.get("windows_open", 0) if recording.batches else 0
     if windows_open and not recording.batches[-1].is_end:
         yield f"{windows_open} windows are open where the recording ends, and have no final results"

@@ -7,12 +7,14 @@ from time import process_time_ns
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from muntin.errors import ModuleFailedError
 from muntin_engine.api.changelogs import fold
+from muntin_engine.recording.missing_rows import MissingRows
 from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.recording.replay import Replay
+from muntin_engine.wire.arrow_arrays import arrow_array
+from muntin_engine.wire.python_values import tuples_of
 from muntin_engine.wire.times import as_ticks
 
 if TYPE_CHECKING:
@@ -73,12 +75,12 @@ class VersionRun:
         for table in changes:
             self._writer.write_table(_in_schema(table, self.task.results))
 
-    def results(self, last_incomplete_start: int | None) -> pa.Table:
+    def results(self, missing: MissingRows | None) -> pa.Table:
         """Return the results that are there in the end, net of revisions and retractions.
 
         Args:
-            last_incomplete_start: The last tick at which results begin that are left out, as rows of them may be
-                missing; None to leave out none.
+            missing: The rows that the recording lacks, to leave out results that may have any of them; None if it has
+                all rows.
         """
         self._writer.close()
         # The file is mapped into memory, so the system reads rows only as they are needed.
@@ -87,10 +89,13 @@ class VersionRun:
         results: pa.Table = changes
         if "event_id" in changes.column_names:  # results may change
             results = fold(changes, key=[key.name for key in plan.keys])
-        if last_incomplete_start is None:
+        if missing is None:
             return results
-        lifetimes = results.column(plan.extent_column).combine_chunks()
-        return results.filter(pc.greater(as_ticks(lifetimes.field("start")), last_incomplete_start))
+        keys = tuples_of(results, [key.name for key in plan.keys])
+        extents = results.column(plan.extent_column).combine_chunks()
+        starts = as_ticks(extents.field("start")).to_pylist()
+        is_complete = [not missing.may_count(key, start) for key, start in zip(keys, starts, strict=True)]
+        return results.filter(arrow_array(is_complete, pa.bool_()))
 
     def close(self) -> None:
         """Close the file of the results."""
