@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from muntin import Window
+from muntin import INFINITY, Window
 from muntin.testing import Script
 from muntin.windows import ScheduledWindows, Stretches, WindowKind
 from tests.scenarios.calendars import SCALES, spread
@@ -37,6 +37,27 @@ class EvenStarts(WindowKind):
 
 
 @dataclass(frozen=True, slots=True)
+class LateSessions(WindowKind):
+    """Stretches that events cover together, each from the tick after its start: an event of one tick covers nothing."""
+
+    name = "test.late_sessions"
+    version = "1.0"
+    title = "sessions from the second tick"
+    ends_move = True
+
+    def membership(self, start: int, end: int) -> tuple[int, int]:
+        return start + 1, max(start + 1, end)
+
+    def cut(self, stretches: Stretches, start: int, end: int) -> Iterator[Window]:
+        for session_start, session_end in stretches.covered:
+            if session_start < end and start < session_end:
+                yield Window(session_start, session_end)
+
+    def affected_stretch(self, start: int, end: int) -> tuple[int, int]:
+        return start - 1, min(end + 1, INFINITY)
+
+
+@dataclass(frozen=True, slots=True)
 class Shifts(ScheduledWindows):
     """A plan that is data: the seconds at which shifts start and end."""
 
@@ -54,6 +75,7 @@ class Shifts(ScheduledWindows):
 
 CUSTOM_KINDS: Final[dict[str, WindowKind]] = {
     "even starts": EvenStarts(),
+    "late sessions": LateSessions(),
     "a plan that ends": Shifts(((-9, 3), (3, 8), (12, 20), (15, 24), (30, 41)), second=1),
     "a plan that starts late": Shifts(((20, 21), (21, 41)), second=1),
 }

@@ -211,6 +211,15 @@ def test_nothing_is_kept_for_windows_of_a_plan_that_never_come() -> None:
     assert run.is_empty
 
 
+@pytest.mark.parametrize("emit", EmitPolicy)
+def test_an_event_that_is_in_no_window_changes_no_window_without_an_end(emit: EmitPolicy) -> None:
+    """The third event is in no window: a revision in its own micro-batch leaves it a single tick, and so no member."""
+    query = Query(CUSTOM_KINDS["late sessions"], ANY["incremental aggregate that removes"], emit=emit)
+    stream = Script().insert(1, 0, INFINITY, 1).batch().insert(2, 3, 6, 10).batch()
+    stream = stream.insert(3, 5, 9, 100).revise(3, 6).batch()
+    Scenario(query, stream.punctuate(20), NO_MISHAPS).check()
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_a_script_with_a_progress_policy_has_the_watermarks_that_the_policy_derives(seed: int) -> None:
     stream = in_one_order(Random(seed), Query(WINDOWS["tumbling"], ANY["aggregate"]))

@@ -21,17 +21,19 @@ class Affected:
 
     Attributes:
         exists: True if, after the batch, the window exists and is visible: the query emits it before it closes.
-        removed: Changed members as they were before the batch, if the window was emitted; also those that stay.
-        added: Changed members as they are after the batch, if the window was emitted; also those that were members.
-        sync_time: The earliest tick that the batch changes.
-        is_new: True if the batch makes the window visible, with or without a change in it.
+        removed: The members that changed, as they were before the batch. A member that changed and stays is in both
+            lists; both are empty for a window that was not emitted.
+        added: The members that changed, as they are after the batch.
+        sync_time: The earliest tick that the batch changes; only time-bound queries need it, others have `INFINITY`.
+        opened_by_time: True if the window was not emitted, and time alone makes it visible: the max event time has
+            passed its end or, where open windows are emitted too, the horizon has passed its start.
     """
 
     exists: bool = False
     removed: list[StoredEvent] = field(default_factory=list)
     added: list[StoredEvent] = field(default_factory=list)
     sync_time: int = INFINITY
-    is_new: bool = False
+    opened_by_time: bool = False
 
     @property
     def growth(self) -> int:
@@ -47,6 +49,8 @@ class Affected:
 class _ChangeSpan(NamedTuple):
     """A change of an event, with the stretch of the axis in which it can affect windows.
 
+    Boundaries of windows that change without an event have a span too, with neither version.
+
     Attributes:
         previous: The event before the batch; None if it did not exist.
         present: The event after the batch; None if it does not exist.
@@ -61,7 +65,7 @@ class _ChangeSpan(NamedTuple):
 
     @property
     def sync_time(self) -> int:
-        """The earliest tick that the change alters."""
+        """The earliest tick that the change alters; `INFINITY` for a change of boundaries."""
         # A new end alters nothing before the earlier one of the two ends.
         if self.previous is not None and self.present is not None and _is_revision(self.previous, self.present):
             return min(self.previous.end, self.present.end)
@@ -99,15 +103,21 @@ class AffectedWindows:
         for window in self._newly_visible(state, changes, previous, progress):
             effect = affected.setdefault(window, Affected())
             effect.exists = True
-            effect.is_new = not state.windows.get(window).size
+            effect.opened_by_time = not state.windows.get(window).size
         return affected
 
     def _change_spans(self, net: NetChanges) -> list[_ChangeSpan]:
         """Return the changes with the stretches in which they can affect windows."""
         affected_stretch = self._query.window.affected_stretch
-        changes = [self._change_span(previous, present) for previous, present in net.changes_by_id.values()]
+        changes: list[_ChangeSpan] = []
+        for previous, present in net.changes_by_id.values():
+            # A change affects no window if neither version of the event is a member of any.
+            was_member = previous is not None and previous.is_member
+            is_member = present is not None and present.is_member
+            if was_member or is_member:
+                changes.append(self._span_of_change(previous, present))
         for event in net.inserted:
-            if event.since < event.until:
+            if event.is_member:
                 start, end = affected_stretch(event.since, event.until)
                 changes.append(_ChangeSpan(previous=None, present=event, start=start, end=end))
         if net.changed_bounds is not None:
@@ -115,17 +125,18 @@ class AffectedWindows:
             changes.append(_ChangeSpan(previous=None, present=None, start=start, end=end))  # of bounds, not of an event
         return changes
 
-    def _change_span(self, previous: StoredEvent | None, present: StoredEvent | None) -> _ChangeSpan:
+    def _span_of_change(self, previous: StoredEvent | None, present: StoredEvent | None) -> _ChangeSpan:
         """Find the stretch of the axis in which a change of an event can affect windows.
+
+        At least one version of the event is a member of windows.
 
         By the rule of the StreamInsight paper, a new end affects the windows between the old end and the new end. Where
         a module sees ends outside its window, a new end affects all windows of the event. Where a boundary of windows
         may come or go, the windows on both sides of it are affected: `affected_stretch` of the kind widens the stretch.
         """
         versions = [event for event in (previous, present) if event is not None and event.is_member]
-        # If neither version is a member of a window, the stretch is empty.
-        first = min((event.since for event in versions), default=INFINITY)
-        last = max((event.until for event in versions), default=INFINITY)
+        start = min(event.since for event in versions)
+        stop = max(event.until for event in versions)
         # Of two versions with different payloads, the old one is replaced: that affects all windows of both.
         # `waits_for_ends` is false if no module sees ends outside its window.
         if len(versions) == 2 and not self._query.waits_for_ends and _is_revision(previous, present):
@@ -135,32 +146,31 @@ class AffectedWindows:
             # event to other windows.
             reach_their_ends = old_version.until >= old_version.end and new_version.until >= new_version.end
             if old_version.since == new_version.since and reach_their_ends:
-                first = min(old_version.end, new_version.end)
-        start, end = self._query.window.affected_stretch(first, last)
+                start = min(old_version.end, new_version.end)
+        start, end = self._query.window.affected_stretch(start, stop)
         return _ChangeSpan(previous, present, start, end)
 
     def _add_change(self, effect: Affected, window: Window, change: _ChangeSpan) -> None:
         """Add the effect of one change to the effect of the batch on a window that was emitted."""
-        previous = change.previous
-        present = change.present
-        if previous is None and present is not None:  # a new event: most changes are of this kind, so they go first
-            effect.sync_time = min(effect.sync_time, present.start)
-            if present.since < window.end and window.start < present.until:
-                effect.added.append(present)
+        if self._query.is_time_bound:
+            effect.sync_time = min(effect.sync_time, change.sync_time)
+        # The versions of the event that are members of this window.
+        before = change.previous
+        if before is not None and not _is_member(before, window):
+            before = None
+        after = change.present
+        if after is not None and not _is_member(after, window):
+            after = None
+        if before is not None and after is not None and self._is_same_to_modules(before, after, window):
             return
-        effect.sync_time = min(effect.sync_time, change.sync_time)
-        was_member = previous is not None and _is_member(previous, window)
-        is_member = present is not None and _is_member(present, window)
-        if was_member and is_member and self._is_same_to_modules(previous, present, window):
-            return
-        if was_member and previous is not None:
-            effect.removed.append(previous)
-        if is_member and present is not None:
-            effect.added.append(present)
+        if before is not None:
+            effect.removed.append(before)
+        if after is not None:
+            effect.added.append(after)
 
-    def _is_same_to_modules(self, previous: StoredEvent | None, present: StoredEvent | None, window: Window) -> bool:
+    def _is_same_to_modules(self, previous: StoredEvent, present: StoredEvent, window: Window) -> bool:
         """Return True if two versions of a member are the same to all modules."""
-        if previous is None or present is None or not _is_revision(previous, present):
+        if not _is_revision(previous, present):
             return False
         return all(computation.sees_same(previous, present, window) for computation in self._computations)
 
@@ -204,7 +214,7 @@ class AffectedWindows:
                 limit=progress.max_event_time,
                 horizon=progress.horizon,
             )
-        # Early results are of windows with members as soon as these exist. A window comes into being without a change
+        # Any other query emits windows with members as soon as they exist. A window comes into being without a change
         # in it only if the horizon passes its start, and only where windows do not wait for events.
         if previous.horizon >= progress.horizon or self._query.window.waits_for_events:
             return []

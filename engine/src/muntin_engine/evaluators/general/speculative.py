@@ -48,7 +48,8 @@ class SpeculativeEmission(Emission):
     again. One that does change gets a state, which later changes update.
 
     Cost: a change costs the windows it affects. In each, an incremental module that has a state is updated with the
-    change; any other is computed from the members, which one sweep finds for all windows of the batch.
+    change; any other is computed from the members, which one sweep finds for all windows of the batch. A batch of a
+    time-bound query also looks at all events and windows of each key that it touches.
     """
 
     def __init__(self, query: EvaluatorQuery) -> None:
@@ -209,7 +210,7 @@ class SpeculativeEmission(Emission):
                 return None
             return self._as_known.rows(key, window, members, ticks)
         # A window may become visible with a change inside it: its output before the change does not depend on that.
-        if self._query.is_time_bound and change.is_new and window.start < change.sync_time < INFINITY:
+        if self._query.is_time_bound and change.opened_by_time and window.start < change.sync_time < INFINITY:
             return self._as_known.rows_around(key, window, members, change.sync_time)
         return None
 
@@ -228,7 +229,7 @@ class SpeculativeEmission(Emission):
     def _replace(self, state: KeyState, window: Window, content: Content, change: Affected) -> list[OutputChange]:
         """Replace the live rows of a window by those of its new content; return the changes of the output."""
         previous_live = state.windows.get(window).live_rows
-        if self._query.is_time_bound and not change.is_new:
+        if self._query.is_time_bound and not change.opened_by_time:
             since = change.sync_time  # output before the change stays as it is
             live_rows, output = replace_rows_from(since, window, previous_live, content.rows, next_id=state.next_serial)
         else:

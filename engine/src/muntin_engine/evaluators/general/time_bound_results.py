@@ -23,11 +23,12 @@ from muntin_engine.state.frozen_values import freeze
 
 
 class _ReplacedWindows(NamedTuple):
-    """The windows that have live output and do not exist, each with its entry. A window may be in both lists.
+    """The windows with live output that did not exist before a batch, or do not exist after it, each with its entry.
+
+    A window may be in both lists.
 
     Attributes:
-        absent_before: The windows that did not exist before the batch: earlier batches replaced them. Some may exist
-            again after it.
+        absent_before: The windows that did not exist before the batch: earlier batches replaced them.
         absent_after: The windows that do not exist after the batch.
     """
 
@@ -138,7 +139,7 @@ class ResultsAsKnown:
         self._stamper = stamper
 
     def ticks(self, window: Window, members: Iterable[StoredEvent], since: int) -> list[int]:
-        """Return the ticks of a window at which its pieces start, from `since` on; none if `since` is past its end.
+        """Return the ticks of a window at which its pieces start, from `since` on; none if it has ended by then.
 
         More of the window becomes known when a member starts and, if results may not show later ends, when one ends.
         A window whose members are all known at one tick has a single piece, which is returned whatever `since` is.
@@ -174,14 +175,12 @@ class ResultsAsKnown:
         for start, end in pairwise([*ticks, window.end]):
             previous_count = known_count
             known_count = bisect_right(ordered, start, key=by_start)
-            known_members = ordered[:known_count]
-            new_members = ordered[previous_count:known_count]
             previous_piece_rows = piece_rows
             piece_rows = {}
-            if not known_members:
+            if not known_count:
                 continue  # a window has no result before its first member starts
             results = self._results(
-                key, window, known_members=known_members, new_members=new_members, states=states, tick=start
+                key, window, ordered, new_places=range(previous_count, known_count), states=states, tick=start
             )
             for row in self._stamper.rows(key, window, results):
                 value = freeze(row.value)
@@ -221,8 +220,8 @@ class ResultsAsKnown:
         self,
         key: object,
         window: Window,
-        known_members: Sequence[StoredEvent],
-        new_members: Sequence[StoredEvent],
+        members: Sequence[StoredEvent],
+        new_places: range,
         states: list[object],
         tick: int,
     ) -> list[object]:
@@ -231,21 +230,22 @@ class ResultsAsKnown:
         Args:
             key: The key.
             window: The window.
-            known_members: The members that have started by the tick; at least one.
-            new_members: The known members that had not started at the tick before.
+            members: The members of the window, by their starts.
+            new_places: The places of the members that have become known since the tick before. All members up to the
+                last of them have started by the tick; there is at least one.
             states: The state of each module at the previous tick; this method puts the state at this tick in its place.
             tick: The tick.
         """
         if self._query.hides_later_ends:
-            members_at_tick = [as_of(event, tick) for event in known_members]
+            members_at_tick = [as_of(event, tick) for event in members[: new_places.stop]]
             return [computation.result_of_members(members_at_tick, key, window) for computation in self._computations]
-        is_first = len(known_members) == len(new_members)
+        new_members = members[new_places.start : new_places.stop]
         results: list[Any] = []
         for place, computation in enumerate(self._computations):
             if not computation.is_incremental:
-                results.append(computation.result_of_members(known_members, key, window))
+                results.append(computation.result_of_members(members[: new_places.stop], key, window))
                 continue
-            if is_first:
+            if new_places.start == 0:  # no member was known before
                 states[place] = computation.build(new_members, key, window)
             else:
                 states[place] = computation.add(states[place], new_members, key, window)

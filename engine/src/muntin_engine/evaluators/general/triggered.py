@@ -1,9 +1,16 @@
 """Early output: final results, and results of open windows whenever a trigger fires.
 
-A micro-batch has a fixed order: its changes are applied, new windows take over the trigger states of those in whose
-place they are, the windows that close are emitted as final, and the triggers of the open windows that changed or are
-due are called once each. Final results do not depend on the trigger. An exception names the trigger or the refinement,
-and the key, window and method.
+A micro-batch has a fixed order:
+
+1. Its changes are applied, and the output of windows that have no members any more is retracted.
+2. New windows take over the trigger states of those in whose place they are.
+3. The windows that close are emitted as final.
+4. The triggers of the open windows that changed or are due are called once each.
+5. The windows that fire are computed and emitted.
+
+Final results do not depend on the trigger, except with `discard`: they then have only the members since the last
+firing.
+An exception names the trigger or the refinement, and the key, window and method.
 """
 
 from __future__ import annotations
@@ -98,7 +105,7 @@ class TriggeredEmission(Emission):
 
         # New windows take over the trigger states of the windows that they replace.
         changes: dict[Window, _WindowChange] = {}
-        for step, replaced_windows in self._replacing_windows(state, affected, previous):
+        for step, replaced_windows in self._replacing_windows(state, affected):
             if len(replaced_windows) == 1 and replaced_windows[0].is_unchanged_in(step):
                 output += self._continue_window(state, step.window, replaced_windows[0].entry)
                 affected[step.window].exists = False  # no trigger is called, as nothing in the window has changed
@@ -164,7 +171,7 @@ class TriggeredEmission(Emission):
         return output
 
     def _replacing_windows(
-        self, state: KeyState, affected: Mapping[Window, Affected], previous: Progress
+        self, state: KeyState, affected: Mapping[Window, Affected]
     ) -> Iterator[tuple[SweptWindow, list[ReplacedWindow]]]:
         """Yield the new windows that take the place of others, each with the windows that it replaces."""
         if not self._replaced:
@@ -180,8 +187,6 @@ class TriggeredEmission(Emission):
             return event is not None and event.is_member
 
         for step in state.sweep(new_windows):
-            if state.closes_out_of_order and self._closing.has_closed(step, previous.watermark):
-                continue  # it is not new: it closed in an earlier batch, and has no entry since
             replaced_windows = predecessors(step, self._replaced, is_member)
             if replaced_windows:
                 yield step, replaced_windows
@@ -257,8 +262,7 @@ class TriggeredEmission(Emission):
 
         # New windows, with all their members.
         for step in state.sweep(new_windows):
-            is_closed = state.closes_out_of_order and self._closing.has_closed(step, progress.watermark)
-            if step.members and not is_closed:
+            if step.members:
                 members = list(step.members.values())
                 changes[step.window] = _WindowChange(size=len(members), alters_result=True, arrivals=members)
 

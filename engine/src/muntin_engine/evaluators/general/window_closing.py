@@ -1,6 +1,7 @@
 """Close windows: find those that no legal change can alter, and drop the state of the closed ones.
 
-What is left of a key then sets its timer: the progress at which the next window closes, although no row comes.
+What is left of a key then sets its timer: the progress at which it has work again, although no row comes. A window
+closes or becomes visible then, say, or a trigger is due.
 
 A change is legal if it is not late: its sync time, the earliest tick that it changes, is at the watermark or after it.
 """
@@ -29,7 +30,6 @@ class Closing:
         self._boundaries_move = query.window.ends_move
         self._waits_for_ends = query.waits_for_ends
         self._event_ends_move = query.event_ends_move
-        self._is_final = query.emit is EmitPolicy.FINAL
         self._is_speculative = query.emit is EmitPolicy.SPECULATIVE
         self._is_at_end = query.timestamps is TimestampPolicy.POINT_AT_END
 
@@ -38,6 +38,9 @@ class Closing:
 
         Where windows close out of order, a window that stays open may lie between windows that close. It comes too,
         without members. Module states are built anew after it: they missed the events that entered and left there.
+
+        Returns:
+            The steps of the sweep; an empty tuple if no window closes.
 
         Cost: constant for a key of which no window closes, unless windows wait for the ends of events; else one sweep
         over the key's open events.
@@ -63,11 +66,11 @@ class Closing:
     def _closing_now(self, steps: Iterable[SweptWindow], previous: int, watermark: int) -> Iterable[SweptWindow]:
         """Yield the steps of a sweep, without members unless their windows close between two watermarks."""
         for step in steps:
-            closes = self.has_closed(step, watermark) and not self.has_closed(step, previous)
+            closes = self._has_closed(step, watermark) and not self._has_closed(step, previous)
             yield step if closes else step._replace(members={})
 
-    def has_closed(self, step: SweptWindow, watermark: int) -> bool:
-        """Return True if a window is closed at a watermark: the present one, or an earlier one.
+    def _has_closed(self, step: SweptWindow, watermark: int) -> bool:
+        """Return True if a window is closed at the present watermark, or was closed at an earlier one.
 
         This is asked only where windows close out of order; elsewhere the frontier says which windows are closed. The
         present members of the window decide for an earlier watermark too: a closed window does not change.
@@ -81,8 +84,8 @@ class Closing:
     def remove_closed(self, state: KeyState, affected: dict[Window, Affected], watermark: int) -> None:
         """Remove the windows from `affected` that were closed before the batch, where windows close out of order.
 
-        No legal change alters a closed window. But where a window starts at every so many times, one time more or less
-        may move the starts of all later windows. So all later windows count as affected, closed ones too.
+        No legal change alters a closed window. But where windows count the times of events, one counted time more or
+        less may move the starts of all later windows. So all later windows count as affected, closed ones too.
 
         Args:
             state: The state of the key, with the batch applied.
@@ -90,7 +93,7 @@ class Closing:
             watermark: The watermark before the batch.
         """
         limit = self._boundary(watermark)
-        # An open window that was emitted has an entry: a window without one may be closed.
+        # A window with an entry is open: its entry goes when it closes. So only the others are asked about.
         ended = [window for window in affected if window.end <= limit and not state.windows.get(window).size]
         if not ended:
             return
@@ -119,7 +122,7 @@ class Closing:
         assigner.close(self._limit(state, watermark))
 
         closed_count = 0
-        if not self._is_final and state.windows:  # final output has no entries of emitted windows
+        if state.windows:
             closed_count = state.windows.close(assigner.frontier, watermark, is_closed)
 
         # An event whose end may still move is kept, so that its revision finds it.
@@ -146,15 +149,14 @@ class Closing:
         watermark = progress.watermark
         first_open = assigner.first_open(events.earliest(assigner.frontier))
 
-        # The key has to be evaluated at the first of these watermarks, to close windows or to forget rows.
-        closing_times = state.waiting_times(watermark)
-        if self._event_ends_move:  # events that no window needs are kept because their ends may be revised
-            closing_times += [event.end + 1 for event in events.until_at_most(assigner.frontier)]
         # A boundary that may still move is settled one tick after the end of its window.
-        closes_at = min(first_open.end + int(self._boundaries_move), INFINITY)
+        closes_at = first_open.end + int(self._boundaries_move)
         if self._waits_for_ends and closes_at <= watermark:
             closes_at = self._end_of_waiting(state, first_open.end, watermark)
-        closing_times.append(closes_at)
+        # The key has to be evaluated at the first of these watermarks, to close windows or to forget rows.
+        closing_times = [closes_at, *state.waiting_times(watermark)]
+        if self._event_ends_move:  # events that no window needs are kept because their ends may be revised
+            closing_times += [event.end + 1 for event in events.until_at_most(assigner.frontier)]
 
         # Windows become visible before they close: at their ends or, if open windows are followed, when they start. A
         # window starts without a new event only where there is an event without an end.
@@ -166,7 +168,7 @@ class Closing:
 
         clock = INFINITY
         max_event_time = INFINITY
-        if not self._is_final and state.windows:
+        if state.windows:
             closing_times += state.windows.unsettled()  # the entries of replaced windows, whose output becomes final
             clock, max_event_time = state.windows.wake_ups()
             # A trigger that is due already by the key's own progress is due in the next batch, whatever progress comes.
@@ -176,7 +178,7 @@ class Closing:
         # No window that starts before the first open one is emitted or changes.
         output_watermark = first_open.end if self._is_at_end else first_open.start
         return KeyTimer(
-            closing=min(closing_times),
+            closing=min(*closing_times, INFINITY),  # an end without a tick after it settles when the stream ends
             visibility=visibility,
             output_watermark=output_watermark,
             clock=clock,
@@ -240,7 +242,7 @@ class Closing:
 
 def _movable_members(state: KeyState, watermark: int) -> list[StoredEvent]:
     """Return the members of windows whose end a legal change can still move."""
-    return [event for event in state.events.ordered if event.end >= watermark and event.since < event.until]
+    return [event for event in state.events.ordered if event.end >= watermark and event.is_member]
 
 
 def _ends_from(watermark: int, event: StoredEvent) -> bool:
