@@ -39,6 +39,7 @@ from muntin.modules.call import ModuleCall
 from muntin.progress import ProgressPolicy
 from muntin.testing import reference
 from muntin.triggers import Trigger
+from muntin.triggers.elementary import Past
 from muntin.windows import WindowSpecification
 from muntin_engine import EventStream, OnePass, Query, WindowedStream, module
 from tests.engine.plan.plans import input_of, plan_of
@@ -287,6 +288,7 @@ _PLAIN: Final[dict[str, Any]] = {
     **{cls.__name__: cls for cls in (Smooth, Spread, Clipped, ClippedLeft, Double, Follow, Anywhere)},
     **{cls.__name__: cls for cls in (Written, Unwritten, Counting, Failing, Twice)},
     **{public.__name__: public for public in (datetime.timedelta, Decimal, datetime.datetime)},
+    "Past": Past,
     "Computation": reference.Computation,
     "WindowedQuery": reference.WindowedQuery,
     "pd": pd,
