@@ -266,6 +266,7 @@ _STREAMS: Final = {
     ),
     "windowed_with": "functools.partial(stream.window, tumbling('10 minutes'))",
     "windowed_on_a_clock": "functools.partial(stream.with_clock().window, tumbling('10 minutes'))",
+    "hours_of_sensors": "stream_with(key='sensor').window(tumbling('1 hour')).aggregate(n=count)",
     "trips_by_hour": "trips.window(tumbling('1 hour')).aggregate(n=count)",
     "doubled": "F.pandas_udf(series_doubled, 'double')",
     "static_eager": (
