@@ -24,6 +24,9 @@ class CrestFactor(ColumnarAggregate[float | None, float | None]):
 
     Laws: those of `ColumnarAggregate`. Squares are rounded one by one; their average is exact, and rounded once.
 
+    Rounding: a square below 1e-308 has fewer digits than others, so payloads below 1e-154 lose some; those below 1e-162
+        count as zero.
+
     Cost: an exact sum, a count and a maximum, 32 bytes, per key and slice.
 
     Example:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from muntin_cli.query_results import new_file
 from tests.cli.conftest import ROOT
 from tests.cli.running import CommandRun, Run
 
@@ -222,6 +223,16 @@ def test_an_output_without_an_ending_is_a_folder(ask: Run, tmp_path: Path) -> No
     done = ask(GROUPED, "--output", tmp_path / "out")
     assert done.output == f"wrote 2 rows to {tmp_path / 'out'}\n"
     assert pq.read_table(tmp_path / "out").num_rows == 2
+
+
+def test_two_writers_of_one_output_at_once_leave_it_whole(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    with new_file(path) as file:
+        file.write_text("a whole file\n")
+        with new_file(path) as file_of_another_writer:
+            file_of_another_writer.write_text("another one\n")
+    assert path.read_text() == "a whole file\n", "of the last to finish"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_an_output_replaces_nothing(ask: Run, tmp_path: Path) -> None:

@@ -121,6 +121,20 @@ def test_kurtosis_is_that_of_the_definition_also_far_from_zero_and_in_pieces(cen
     assert kurtosis.compute_result(state) == pytest.approx(expected, rel=1e-7 if centre else 1e-12)
 
 
+@pytest.mark.parametrize("unit", [1e-300, 1e-160, 1e-90, 1e-81, 1e90, 1e300])
+def test_kurtosis_is_the_same_in_every_unit(unit: float) -> None:
+    """The fourth powers of most of these distances are no floats, and some of the squares are none."""
+    values = np.random.default_rng(7).gamma(1.5, size=100)
+    expected = result(Kurtosis(), values.tolist())
+    assert result(Kurtosis(), (values * unit).tolist()) == pytest.approx(expected, rel=1e-12)
+
+
+def test_kurtosis_of_distances_beyond_the_largest_float_is_nan() -> None:
+    kurtosis = result(Kurtosis(), [1.7e308, -1.7e308, 0.0])
+    assert kurtosis is not None
+    assert np.isnan(kurtosis)
+
+
 RATE = 200
 """Samples per second of the signal of a heart."""
 

@@ -61,6 +61,7 @@ from muntin.triggers import (
     until,
     when,
 )
+from muntin.triggers.elementary import Past
 
 MINUTE = 60_000_000
 
@@ -164,6 +165,17 @@ def test_the_late_policy_that_corrects_has_a_length() -> None:
     assert correct(5).corrects
 
 
+@pytest.mark.parametrize("policy", [policy for policy in LatePolicy if policy is not LatePolicy.CORRECT])
+def test_a_late_policy_that_corrects_nothing_has_no_length(policy: LatePolicy) -> None:
+    with pytest.raises(PolicyError, match=f"the policy {policy} corrects no late rows, got 5 for allowed\n  use "):
+        Lateness(policy, 5)
+
+
+def test_the_late_policy_that_corrects_is_refused_without_a_length() -> None:
+    with pytest.raises(PolicyError, match="late rows correct results for some time, got 0"):
+        Lateness(LatePolicy.CORRECT)
+
+
 # Triggers.
 
 WINDOW = Window(0, 60)
@@ -199,6 +211,7 @@ def decisions(trigger: Trigger, *views: TriggerView) -> list[str]:
         (lambda: every(0), "a period above zero, got 0"),
         (lambda: after(-5), "a period above zero, got -5"),
         (lambda: past_part(1.5), "lies between 0 and 1, got 1.5"),
+        (lambda: Past(0.5, delay=3), r"only the end of a window has a delay, got delay=3 after the part 0\.5\n  use "),
         (lambda: percentile(0), r"got 0\n  half of the extent is percentile\(0\.5\); its end is past_end"),
         (all_of, r"all_of\(\) needs at least one trigger"),
         (any_of, r"any_of\(\) needs at least one trigger"),

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
 
 from muntin_cli.errors import UsageError
 from muntin_cli.output import show, show_data
@@ -74,7 +75,8 @@ def new_file(path: Path) -> Iterator[Path]:
     Raises:
         UsageError: The file cannot be written.
     """
-    partial = path.with_name(f".{path.name}.partial")
+    # Each command has a file of its own: another one may write to the same path at this time.
+    partial = path.with_name(f".{path.name}.{uuid4().hex}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield partial

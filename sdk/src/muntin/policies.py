@@ -281,11 +281,33 @@ class Lateness:
 
     Attributes:
         policy: The policy for late rows.
-        allowed: The lateness up to which rows correct results, in ticks behind the watermark.
+        allowed: The lateness up to which rows correct results, in ticks behind the watermark; 0 if none do.
+
+    Raises:
+        PolicyError: The policy corrects results and the lateness is not above zero, or it corrects none and has one.
     """
 
     policy: LatePolicy = LatePolicy.SIDE
     allowed: int = 0
+
+    def __post_init__(self) -> None:
+        # The upper bound is the length of the longest window: a longer lateness could overflow when added to a tick.
+        if self.corrects and not 0 < self.allowed <= 2**60:
+            raise PolicyError(
+                "late rows correct results for some time, got {got}\n  for none, use {side}",
+                value=self.allowed,
+                got=spell_as_written(self.allowed),
+                side=Argument("late_policy", "side"),
+            )
+        # The text of a policy that corrects nothing has no lateness: a query read from it would have another one.
+        if not self.corrects and self.allowed:
+            raise PolicyError(
+                "the policy {policy} corrects no late rows, got {got} for allowed\n  use {correct}, or leave it out",
+                value=self.allowed,
+                policy=str(self.policy),
+                got=spell_as_written(self.allowed),
+                correct=Argument("late_policy", Call("correct", self.allowed)),
+            )
 
     def __str__(self) -> str:
         return self.spell(spell_as_written)
@@ -324,15 +346,7 @@ def correct(allowed: Duration) -> Lateness:
         >>> correct("1 hour").allowed
         3600000000
     """
-    span = ticks(allowed)
-    # The upper bound is the length of the longest window: a longer lateness could overflow when added to a tick.
-    if not 0 < span <= 2**60:
-        raise PolicyError(
-            "late rows correct results for some time, got {value!r}\n  for none, use {side}",
-            value=allowed,
-            side=Argument("late_policy", "side"),
-        )
-    return Lateness(LatePolicy.CORRECT, span)
+    return Lateness(LatePolicy.CORRECT, ticks(allowed))
 
 
 _CORRECT_HOUR: Final = Argument("late_policy", Call("correct", "1 hour"))

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -354,3 +355,29 @@ def test_an_archive_that_was_left_half_written_is_written_anew(tmp_path: Path) -
     archive = Archive("odd", "1.0", {"odd.py": b"X = 1"})
     (tmp_path / archive.file_name).write_bytes(b"PK half")
     assert matches_hash_in_name(archive.write(tmp_path))
+
+
+def test_two_writers_of_one_archive_at_once_leave_it_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = Archive("odd", "1.0", {"odd.py": b"X = 1"})
+    write_entry = zipfile.ZipFile.writestr
+
+    def write_entry_after_another_writer(*arguments: Any) -> None:
+        """Write an entry; another writer writes the whole archive before."""
+        monkeypatch.undo()
+        archive.write(tmp_path)
+        write_entry(*arguments)
+
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", write_entry_after_another_writer)
+    path = archive.write(tmp_path)
+    assert matches_hash_in_name(path)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_archive_that_cannot_be_written_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", fail)
+    with pytest.raises(OSError, match="no space left"):
+        Archive("odd", "1.0", {"odd.py": b"X = 1"}).write(tmp_path)
+    assert list(tmp_path.iterdir()) == []

@@ -245,6 +245,11 @@ def plan(kind: JoinKind = JoinKind.INNER, **parts: Any) -> Plan:
         ({"inputs": (replace(LEFT, late=correct(3)), RIGHT)}, PolicyError, "of left corrects windows"),
         ({"inputs": (LEFT, replace(RIGHT, most_held=9))}, PolicyError, "right sheds events"),
         (
+            {"inputs": (LEFT, replace(RIGHT, most_held=9, fails_when_full=True))},
+            PolicyError,
+            "right fails at a key that is full, and a join does not count",
+        ),
+        (
             {"inputs": (LEFT, replace(RIGHT, progress=RIGHT.progress.with_key_punctuation()))},
             PolicyError,
             "keys of right punctuate themselves",
@@ -256,6 +261,19 @@ def test_columns_and_policies_that_mean_nothing_for_a_join_are_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         plan(**parts)
+
+
+@pytest.mark.parametrize(
+    ("fails_when_full", "message"),
+    [
+        (False, "the stream sheds events of a key that is full, and events without windows are kept only"),
+        (True, "the stream fails at a key that is full, and events without windows are kept only"),
+    ],
+)
+def test_events_without_windows_take_no_limit_of_events_that_a_key_holds(fails_when_full: bool, message: str) -> None:
+    limited = replace(LEFT, most_held=9, fails_when_full=fails_when_full)
+    with pytest.raises(PolicyError, match=message):
+        plan(JoinKind.ANTI, inputs=(limited,))
 
 
 @pytest.mark.parametrize(

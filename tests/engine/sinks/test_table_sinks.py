@@ -315,6 +315,108 @@ def test_an_iceberg_table_may_lose_snapshots_and_rows_but_not_all_of_them(tmp_pa
         last_written(make_iceberg(tmp_path))
 
 
+RECORDS = pa.struct([("line", pa.string()), ("stop", pa.struct([("at", pa.timestamp("us", "UTC"))]))])
+NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class KeyedChanges:
+    """Writes changes of a table with the keys `key` and `line`, whose rows have the same ids in all keys.
+
+    A row is so found only by its key. Its `n` is ten times the place of its key, and its id.
+
+    Attributes:
+        sink: The sink of the table.
+        key_type: The type of `key`.
+        keys: The values of `key`.
+    """
+
+    sink: Any
+    key_type: pa.DataType
+    keys: Sequence[Any]
+
+    def write(self, batch_id: int, *changes: tuple[str, int, int]) -> None:
+        """Write a micro-batch of changes, each with the place of its key and the id of its row."""
+        rows: list[dict[str, Any]] = []
+        for kind, place, id in changes:
+            key = self.keys[place]
+            rows.append({"change": kind, "key": key, "line": "north", "event_id": id, "n": 10 * place + id})
+        texts = dict.fromkeys(("change", "line"), pa.string())
+        numbers = dict.fromkeys(("event_id", "n"), pa.int64())
+        schema = pa.schema({**texts, **numbers, "key": self.key_type})
+        self.sink.write(ArrowBatch(pa.Table.from_pylist(rows, schema)), batch_id)
+
+
+def keyed_changes(sink: Any, key_type: pa.DataType, keys: Sequence[Any], query: str = "q") -> KeyedChanges:
+    """Open a sink for changes with these keys."""
+    sink.keyed_by(["key", "line"])
+    sink.open(query)
+    return KeyedChanges(sink, key_type, keys)
+
+
+@pytest.mark.parametrize(
+    ("key_type", "keys"),
+    [
+        (
+            RECORDS,
+            [{"line": "a", "stop": {"at": NOON}}, {"line": "a", "stop": None}, {"line": "b", "stop": None}, None],
+        ),
+        (pa.list_(pa.float64()), [[1.0, float("nan")], [1.0], [], None]),
+    ],
+    ids=["records", "arrays"],
+)
+@pytest.mark.parametrize("table_format", TABLES.values(), ids=TABLES)
+def test_a_changelog_whose_keys_are_records_or_arrays_is_merged_key_by_key(
+    tmp_path: Path, table_format: Format, key_type: pa.DataType, keys: list[Any]
+) -> None:
+    table = tmp_path / "table"
+    changes = keyed_changes(table_format.make(table), key_type, keys)
+    changes.write(0, *[("insert", place, 1) for place in range(4)])
+    changes.write(1, ("retract", 0, 1), ("insert", 0, 2), ("retract", 3, 1), ("insert", 1, 2))
+    assert sorted(table_format.read(table)["n"].to_pylist()) == [2, 11, 12, 21]
+    changes.write(2, ("retract", 1, 1), ("retract", 2, 1))
+    assert sorted(table_format.read(table)["n"].to_pylist()) == [2, 12]
+    assert last_written(changes.sink) == 2
+
+
+@pytest.mark.parametrize("lake", LAKES.values(), ids=LAKES)
+def test_a_null_is_another_key_than_a_record_of_nulls(tmp_path: Path, lake: LakeFormat) -> None:
+    changes = keyed_changes(lake.make(tmp_path), RECORDS, [None, {"line": None, "stop": None}])
+    changes.write(0, ("insert", 0, 1), ("insert", 1, 1))
+    changes.write(1, ("retract", 1, 1))
+    assert lake.read(tmp_path)["n"].to_pylist() == [1]
+    changes.write(2, ("insert", 1, 2), ("retract", 0, 1))
+    assert lake.read(tmp_path)["n"].to_pylist() == [12]
+
+
+@pytest.mark.parametrize("table_format", TABLES.values(), ids=TABLES)
+def test_a_key_may_have_a_dot_in_its_name(tmp_path: Path, table_format: Format) -> None:
+    def changes(*rows: tuple[str, str, int]) -> Any:
+        names = ("change", "bike.station", "event_id")
+        return ArrowBatch(pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows]))
+
+    sink: Any = table_format.make(tmp_path / "table")
+    sink.keyed_by(["bike.station"])
+    sink.open("q")
+    sink.write(changes(("insert", "north", 1), ("insert", "south", 1)), 0)
+    sink.write(changes(("retract", "north", 1), ("insert", "north", 2)), 1)
+    rows = table_format.read(tmp_path / "table").to_pylist()
+    assert {(row["bike.station"], row["event_id"]) for row in rows} == {("north", 2), ("south", 1)}
+
+
+@pytest.mark.parametrize("key_type", [pa.string(), pa.list_(pa.string())], ids=["texts", "arrays"])
+@pytest.mark.parametrize("lake", LAKES.values(), ids=LAKES)
+def test_a_merge_that_replaces_all_rows_takes_nothing_from_another_query_of_the_table(
+    tmp_path: Path, lake: LakeFormat, key_type: pa.DataType
+) -> None:
+    keys = ["a"] if key_type == pa.string() else [["a"]]
+    keyed_changes(lake.make(tmp_path), key_type, keys, query="other").write(0)  # a micro-batch without rows
+    changes = keyed_changes(lake.make(tmp_path), key_type, keys)
+    changes.write(0, ("insert", 0, 1))
+    changes.write(1, ("retract", 0, 1), ("insert", 0, 2))
+    assert last_written(lake.make(tmp_path), query="other") == 0
+
+
 def test_a_partitioned_iceberg_table_takes_a_micro_batch_whose_changes_cancel_out(tmp_path: Path) -> None:
     """Such a micro-batch deletes nothing and appends no rows, and pyiceberg takes no stream without a record batch."""
 

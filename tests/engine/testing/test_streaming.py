@@ -13,6 +13,7 @@ from typing import Any, cast
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from muntin import session, tumbling
 from muntin.errors import ModuleFailedError, QueryError
@@ -412,9 +413,46 @@ def test_rows_that_differ_are_listed() -> None:
     assert str(caught.value) == "the rows differ\n  missing     {'k': 'c'}\n  unexpected  {'k': 'b'}"
 
 
-def test_a_negative_length_of_time_is_written_for_spark_with_its_sign() -> None:
-    assert json_of(timedelta(seconds=-1.5)) == "INTERVAL '-1.500000' SECOND"
-    assert json_of([timedelta(seconds=90), timedelta()]) == [
-        "INTERVAL '90.000000' SECOND",
-        "INTERVAL '0.000000' SECOND",
-    ]
+LENGTH = timedelta(days=-1, hours=-2, minutes=-3, seconds=-4, microseconds=-50)
+
+
+@pytest.mark.parametrize(
+    ("type_name", "length", "text"),
+    [
+        ("day to second", LENGTH, "'-1 02:03:04.000050' DAY TO SECOND"),
+        ("hour to second", LENGTH, "'-26:03:04.000050' HOUR TO SECOND"),
+        ("minute to second", LENGTH, "'-1563:04.000050' MINUTE TO SECOND"),
+        ("second", LENGTH, "'-93784.000050' SECOND"),
+        ("day to hour", timedelta(hours=26), "'1 02' DAY TO HOUR"),
+        ("hour to minute", timedelta(hours=26), "'26:00' HOUR TO MINUTE"),
+        ("day", timedelta(0), "'0' DAY"),
+        ("hour", LENGTH, "'-26:03:04.000050' HOUR TO SECOND"),  # the column has no minutes: Spark refuses the row
+    ],
+)
+def test_a_length_of_time_is_written_for_spark_in_the_units_of_its_column(
+    type_name: str, length: timedelta, text: str
+) -> None:
+    data_type = StructType.fromJson(
+        {"fields": [{"name": "x", "type": f"interval {type_name}", "nullable": True, "metadata": {}}]}
+    )
+    assert json_of({"x": length}, data_type) == {"x": f"INTERVAL {text}"}
+
+
+def test_columns_of_lengths_of_time_take_timedeltas(streaming: StartsJob) -> None:
+    def passed(rows: Any) -> Query:
+        return events(rows, at="at", watermark=0).to_query()
+
+    schema = (
+        "at int, a interval day to second, b interval second, c interval hour, "
+        "s struct<x: interval minute to second>, l array<interval day>, m map<string, interval day to second>"
+    )
+    row = {
+        "a": timedelta(days=2, microseconds=-1),
+        "b": timedelta(seconds=-90),
+        "c": timedelta(hours=48),
+        "s": {"x": timedelta(hours=1)},
+        "l": [timedelta(days=3), None],
+        "m": {"one": timedelta(minutes=1)},
+    }
+    (passed_row,) = streaming(passed, schema).feed({"at": 3, **row})
+    assert passed_row == {"start": 3, "end": 4, **row, "m": [("one", timedelta(minutes=1))]}

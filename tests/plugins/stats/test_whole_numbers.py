@@ -249,7 +249,17 @@ def test_whole_numbers_among_floats_are_summed_exactly() -> None:
     assert result(Sum(), [10**400, -(10**400), 1.0]) == 1.0
 
 
-def test_a_large_whole_number_beside_an_infinity_or_nan_has_a_quantile() -> None:
-    assert result(Quantile(0.5), [2**60 + 1, inf]) == inf
-    assert result(Quantile(0.5), [-inf, 2**60 + 1]) == -inf
-    assert isnan(result(Quantile(0.5), [2**60 + 1, nan]))
+def test_a_quantile_beyond_the_largest_float_is_infinite_as_an_average_is() -> None:
+    for module in (Median(), Quantile(0.5), Average()):
+        assert result(module, [10**400]) == inf
+        assert result(module, [-(10**400), 1]) == -inf
+        assert result(module, [10**400, 2 - 10**400]) == 1.0
+    assert result(Quantile(0), [-(10**400), 1]) == -inf
+    assert result(Quantile(1), [1.5, 10**400]) == inf
+
+
+@pytest.mark.parametrize("whole_number", [2**60 + 1, 10**400], ids=["2**60 + 1", "10**400"])
+def test_a_large_whole_number_beside_an_infinity_or_nan_has_a_quantile(whole_number: int) -> None:
+    assert result(Quantile(0.5), [whole_number, inf]) == inf
+    assert result(Quantile(0.5), [-inf, whole_number]) == -inf
+    assert isnan(result(Quantile(0.5), [whole_number, nan]))

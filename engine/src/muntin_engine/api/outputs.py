@@ -243,7 +243,8 @@ class Outputs(PlannedQuery, WritesOutputs[SinkLike, RecordLike], Generic[InputT]
             record: A folder for the recording, which has none yet; or a `Recorder`, which can limit the keys.
 
         Raises:
-            QueryError: The input is a DataFrame of Spark's, or `record` is no place for a recording.
+            QueryError: The input is a DataFrame of Spark's, or `record` is no place for a recording, or has a key that
+                is none of the query.
             RecordingError: The folder has a recording.
             ModuleFailedError: A module raised an exception. The recording has the rows up to it.
 

@@ -151,8 +151,8 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords, Generic[InputT]
         Raises:
             QueryError: A column has the name of another column of the results; or nothing advances the watermark of
                 samples, or of events with ids.
-            PolicyError: `emit` names nothing that events without windows can do, or the stream sheds events, corrects
-                late rows or has key punctuation.
+            PolicyError: `emit` names nothing that events without windows can do, or the stream has a limit of
+                `shedding`, corrects late rows or has key punctuation.
 
         Example:
             >>> long_rides = rides.where("km > 20").extend("10 minutes").to_query()  # doctest: +SKIP
@@ -384,8 +384,8 @@ class EventStream(ChangesLifetimes, TimedInput, KnowsSparkWords, Generic[InputT]
                 of different types, a column does not exist, no column is named, `on` is not a condition, or windows are
                 not on a grid, or have gaps.
             ParameterError, TypeMismatchError: The condition does not take its parameters, or its columns.
-            PolicyError: `how` or `emit` names nothing that a join can do, or a stream sheds events, corrects late rows
-                or has key punctuation.
+            PolicyError: `how` or `emit` names nothing that a join can do, or a stream has a limit of `shedding`,
+                corrects late rows or has key punctuation.
 
         Example:
             >>> bids.join(auctions, left_columns=["price"], right_columns=["seller"])  # doctest: +SKIP

@@ -119,8 +119,8 @@ class WritesOutputs(ABC, Generic[SinksT, RecordT]):
 
         Raises:
             QueryError: The input is static, or nothing advances its watermark; no checkpoint or no sink is given; an
-                argument is not a sink or cannot take its output; two sinks write to the same place; or there is no
-                query of a name.
+                argument is not a sink or cannot take its output; two sinks write to the same place; a key of `record`
+                is none of the query; or there is no query of a name.
             DurationError: `every` cannot be read.
             PolicyError: `every` has no unit, or is negative.
             SetupError: As for `results`.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib import invalidate_caches
 from pathlib import Path
 from typing import Final
+from uuid import uuid4
 
 from packaging.utils import canonicalize_name
 
@@ -74,13 +75,17 @@ class Archive:
         path = folder / self.file_name
         if path.exists() and matches_hash_in_name(path):  # an archive that was cut short or changed is written anew
             return path
-        unfinished = path.with_suffix(".part")
-        with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name in _folders(self.files):
-                archive.writestr(_entry(name, _FOLDER), b"")
-            for name, data in sorted(self.files.items()):
-                archive.writestr(_entry(name, _READABLE), data)
-        unfinished.replace(path)
+        # Each writer has a file of its own: another thread or process may write the same archive at this time.
+        unfinished = folder / f"{path.stem}-{uuid4().hex}.part"
+        try:
+            with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
+                for name in _folders(self.files):
+                    archive.writestr(_entry(name, _FOLDER), b"")
+                for name, data in sorted(self.files.items()):
+                    archive.writestr(_entry(name, _READABLE), data)
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)  # it is there if it could not be written
         return path
 
 

@@ -67,8 +67,8 @@ class EvaluatorQuery(MakesOnce):
         order: The function from an event's payload to its place among the rows of its time; None if the input names no
             order.
         keeps: Returns True for an event's payload if the event meets the query's filter; None without a filter.
-        most_held: The number of events from which on a key sheds new ones; None if none are shed.
-        fails_when_full: True if the query fails where it would shed an event.
+        most_held: The number of events that a key may hold; None without a limit.
+        fails_when_full: True if the query fails when a key has no room for an event; False if it sheds the event.
         forget_keys_after: The ticks of silence of a key after which the key is forgotten, so that its next event is
             like the first one; None if keys are not forgotten.
         most_wake_ups: The most wake-ups that an operator may have of a key in a micro-batch, besides one per event.

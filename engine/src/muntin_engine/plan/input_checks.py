@@ -153,7 +153,7 @@ def _check_lifetime_change(change: LifetimeChange, input: Input) -> None:
 
 
 def check_shedding(plan: Plan) -> None:
-    """Refuse a limit of `shedding` that is so low that one window of a key fills it: all further events would be shed.
+    """Refuse a limit of `shedding` that is too low for one window of a key, which would never have all of its events.
 
     Raises:
         PolicyError: A window needs more events of a key than the limit allows.
@@ -168,12 +168,14 @@ def check_shedding(plan: Plan) -> None:
         if input.most_held is not None and input.most_held < needed:
             is_for_sample = input.has_samples and least_for_window < needed
             raise PolicyError(
-                "{what} needs room for {needed:,} events of a key, and shedding(most_held={value:_}) would shed all "
-                "that come\n  give most_held={needed:_} at least, and better many times that",
+                "{what} needs room for {needed:,} events of a key, and shedding(most_held={value:_}{when_full}) would "
+                "{outcome}\n  give most_held={needed:_} at least, and better many times that",
                 argument="most_held",
                 value=input.most_held,
                 what="a sample, which lasts until the next one," if is_for_sample else WrittenWindows(plan.window),
                 needed=needed,
+                when_full=", when_full='fail'" if input.fails_when_full else "",
+                outcome="fail before a key holds them" if input.fails_when_full else "shed all that come",
             )
 
 

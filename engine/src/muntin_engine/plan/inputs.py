@@ -60,9 +60,9 @@ class InputPolicies:
         late: The treatment of late rows.
         is_edge: True if events come as samples that last until the next one of their key.
         name: The name among the inputs of the query; empty if it is the only one.
-        most_held: The number of events from which on a key sheds new ones; None if none are shed. A checkpoint goes on
-            with another limit, as events mean the same under any.
-        fails_when_full: True if the query fails where it would shed events.
+        most_held: The number of events that a key may hold; None without a limit. A checkpoint goes on with another
+            limit, as events mean the same under any.
+        fails_when_full: True if the query fails when a key has no room for an event; False if it sheds the event.
         lifetime_changes: The changes of the lifetimes of events, the first one first.
         rules: The rules of each source, where these were streams of their own that were united; they come before those
             of the input. None otherwise.

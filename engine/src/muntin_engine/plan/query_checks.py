@@ -24,6 +24,7 @@ from muntin.rows import last
 from muntin.windows import WindowSpecification
 from muntin.windows.specification import WrittenWindows
 from muntin_engine.plan.input_checks import check_inputs, check_shedding, check_zone
+from muntin_engine.plan.inputs import Input
 from muntin_engine.plan.join_plan import JoinPlan
 from muntin_engine.plan.lengths import in_microseconds, window_in_decimals, window_in_microseconds
 from muntin_engine.plan.module_plan import ModulePlan
@@ -372,7 +373,7 @@ def check_join(plan: Plan) -> None:
         QueryError: A join has no columns, or it names columns of the right stream though its kind returns rows of the
             left stream alone.
         PolicyError: The emission is neither final nor eager, late rows correct results, keys punctuate themselves, or
-            an input sheds events.
+            an input limits the events of a key.
     """
     if plan.join is None:
         return
@@ -405,8 +406,8 @@ def check_join(plan: Plan) -> None:
                 f"keys{of_input} punctuate themselves, and {what} would be complete only as far as the whole input is\n"
                 "  leave out with_key_punctuation()"
             )
-        if input.most_held is not None:  # the input sheds events of a key that holds so many
-            raise PolicyError(_why_no_shedding(plan, input.name))
+        if input.most_held is not None:
+            raise PolicyError(_why_no_shedding(plan, input))
 
 
 def _check_join_columns(plan: Plan, join: JoinPlan) -> None:
@@ -434,22 +435,24 @@ def _check_join_columns(plan: Plan, join: JoinPlan) -> None:
         )
 
 
-def _why_no_shedding(plan: Plan, name: str) -> str:
-    """Return the message for an input of a query without windows that sheds events.
+def _why_no_shedding(plan: Plan, input: Input) -> str:
+    """Return the message for an input of a query without windows that limits the events of a key.
 
     Args:
         plan: The plan of the query.
-        name: The name of the input.
+        input: The input.
     """
+    fails = input.fails_when_full
     if plan.passes_events:
+        act = "fails at a key that is full" if fails else "sheds events of a key that is full"
         return (
-            "the stream sheds events of a full key, and events without windows are kept only while they can change\n"
-            "  leave out shedding()"
+            f"the stream {act}, and events without windows are kept only while they can change\n  leave out shedding()"
         )
-    return (
-        f"{name} sheds events, and a join would lose rows of the other stream with them\n"
-        "  leave out shedding(); end lifetimes sooner to hold less"
-    )
+    if fails:
+        reason = f"{input.name} fails at a key that is full, and a join does not count the events that a key holds"
+    else:
+        reason = f"{input.name} sheds events, and a join would lose rows of the other stream with them"
+    return f"{reason}\n  leave out shedding(); end lifetimes sooner to hold less"
 
 
 def check_progress(plan: Plan) -> None:

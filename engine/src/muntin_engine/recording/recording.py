@@ -43,7 +43,8 @@ from muntin_engine.recording.shrinking import Condition, shrink_batches
 from muntin_engine.recording.story import Story, without_incomplete
 from muntin_engine.sinks.recordings.recording_files import UPSTREAM
 from muntin_engine.state.frozen_values import freeze
-from muntin_engine.tasks.recorded_rows import NTH, PASSED_ON, STOPPED
+from muntin_engine.tasks.recorded_rows import NTH, PASSED_ON, STOPPED, is_key, no_key_message
+from muntin_engine.wire.task_as_data import schema_from_data
 from muntin_engine.wire.task_payload import TaskPayload
 
 ModuleLike: TypeAlias = type[Module] | Module | ModuleCall
@@ -287,23 +288,39 @@ class Recording:
             The story as data: its `rows`, its `changes` and its `batches`.
 
         Raises:
-            RecordingError: A module is not here, or a key does not have a value for each key column.
+            RecordingError: A module is not here, or a key does not have a value for each key column, of its type.
             ModuleFailedError: A module raised an exception, with its key and window.
 
         Cost: that of the general evaluator, which computes each result from all rows that are in it.
         """
         recording = self
         if keys is not None:
-            names = [column.name for column in self.plan.keys]
             for key in keys:
-                _check_key(key, names)
-            if names:  # without key columns all rows are of the one key
+                self._check_key(key)
+            if self.plan.keys:  # without key columns all rows are of the one key
                 recording = self.with_batches(batch.of_keys(keys) for batch in self.batches)
         # An upstream query reads only results of queries that come before it in the list.
         stories: list[Story] = []
         for place, recording_of_upstream in enumerate(self.upstream):
             stories.append(recording_of_upstream._story_after(self.upstream[:place], stories))
         return replace(recording._story_after(self.upstream, stories), upstream=tuple(stories))
+
+    def _check_key(self, key: Any) -> None:
+        """Raise unless a key has a value for each key column.
+
+        Args:
+            key: The key: a tuple of its values, or the only value. Without key columns it may also be None, as the
+                differences of a backtest have it.
+
+        Raises:
+            RecordingError: The key has more values or fewer, or one that is not of the type of its column.
+        """
+        columns = self.plan.keys
+        if key is None and not columns:
+            return
+        types = schema_from_data(self.runs[0].data["keys"]).types
+        if not is_key(key if isinstance(key, tuple) else (key,), types):
+            raise RecordingError(no_key_message(key, columns))
 
     def _story_after(self, upstream: Sequence[Recording], stories: Sequence[Story]) -> Story:
         """Return the story of this query alone; a row that is a result of an upstream query names it.
@@ -494,28 +511,6 @@ def check_name(name: str, module_names: Collection[str], upstream: Sequence[Reco
         if name in recording.module_names:
             lines.append(f"  a query before it runs it, which has a recording of its own: {recording.path}")
     raise RecordingError("\n".join(lines))
-
-
-def _check_key(key: Any, names: Sequence[str]) -> None:
-    """Raise unless a key has a value for each key column.
-
-    Args:
-        key: The key: a tuple of its values, or the only value. Without key columns it may also be None, as the
-            differences of a backtest have it.
-        names: The names of the key columns.
-
-    Raises:
-        RecordingError: The key has more values or fewer.
-    """
-    if key is None and not names:
-        return
-    values = key if isinstance(key, tuple) else (key,)
-    if len(values) != len(names):
-        columns = f"the key columns {', '.join(names)}" if names else "no key columns"
-        raise RecordingError(
-            f"{safe_repr(key)} is no key of the query, which has {columns}\n"
-            "  expected: a value, or a tuple with a value for each key column"
-        )
 
 
 def _replacement(module: ModuleLike) -> type[Module] | Module:

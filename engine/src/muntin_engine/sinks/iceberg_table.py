@@ -13,12 +13,16 @@ from warnings import catch_warnings, simplefilter
 from muntin.errors import QueryError
 from muntin_engine.needed import required_module
 from muntin_engine.sinks.addresses import local_path
+from muntin_engine.sinks.net_changes_on_driver import hashable_values
 from muntin_engine.sinks.table_sink import CHANGE, Mark, TableSink, rows_gone_error
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _PREFIX: Final = "muntin."
+_MERGE: Final = "muntin-merge"
+"""The property of a snapshot that deletes rows to merge changes: the id of the query. A later one has the new rows."""
+
 _CATALOG: Final = "catalog.db"
 
 
@@ -42,6 +46,8 @@ class IcebergTable(TableSink):
 
     Cost: rows pass through the driver; up to 100,000 of them at once, beyond that one partition at a time. For a merge
     all changes of a micro-batch are in the driver's memory, and the files are rewritten that have a row which changes.
+    Iceberg compares no records and arrays: if a key is one, rows of all its values that have the `event_id` of a change
+    pass through the driver, too, and are written again.
 
     Example:
         >>> str(IcebergTable("bikes.hours", Path("/data/lake")))
@@ -104,8 +110,8 @@ class IcebergTable(TableSink):
             summary = snapshot.summary.additional_properties
             if name in summary:
                 return Mark(*json.loads(summary[name]))
-            is_emptied = summary.get("total-records") == "0" and "deleted-records" in summary
-            if is_emptied:
+            has_no_rows = summary.get("total-records") == "0" and "deleted-records" in summary
+            if has_no_rows and _MERGE not in summary:
                 raise rows_gone_error(
                     f"snapshot {snapshot.snapshot_id} of {self}, by {snapshot.summary.operation.value}, took away what"
                     f" the query wrote up to micro-batch {last_mark.batch}"
@@ -119,7 +125,7 @@ class IcebergTable(TableSink):
 
     def append(self, rows: pa.RecordBatchReader, query_id: str, mark: Mark) -> None:
         """Append rows in one commit."""
-        self._commit(rows, query_id, mark, deleted_rows=None)
+        self._commit(rows, query_id, mark, deleted_ids=None)
 
     def merge(self, rows: pa.RecordBatchReader, names: Sequence[str], query_id: str, mark: Mark) -> None:
         """Delete the rows that change and append their new versions, in one commit; see `TableSink.merge`."""
@@ -128,17 +134,19 @@ class IcebergTable(TableSink):
         changes = rows.read_all()
         is_upsert = pa.array([kind == "upsert" for kind in changes[CHANGE].to_pylist()], pa.bool_())
         new_rows = changes.filter(is_upsert).drop_columns([CHANGE])
-        deleted_rows = _rows_with_ids(changes.select(list(names)))
-        self._commit(new_rows, query_id, mark, deleted_rows=deleted_rows)
+        self._commit(new_rows, query_id, mark, deleted_ids=changes.select(list(names)))
 
-    def _commit(self, rows: pa.Table | pa.RecordBatchReader, query_id: str, mark: Mark, *, deleted_rows: Any) -> None:
+    def _commit(
+        self, rows: pa.Table | pa.RecordBatchReader, query_id: str, mark: Mark, *, deleted_ids: pa.Table | None
+    ) -> None:
         """Delete rows, append others and set the mark, in one transaction; make the table if there is none.
 
         Args:
             rows: The rows to append.
             query_id: The id of the query.
             mark: The progress of the query with these rows.
-            deleted_rows: The expression of pyiceberg that is true of the rows to delete; None to delete none.
+            deleted_ids: The ids of the rows to delete, which need not be there: the key columns, and `event_id` as the
+                last one. None to delete no rows.
         """
         import pyarrow as pa
 
@@ -154,10 +162,8 @@ class IcebergTable(TableSink):
         with table.transaction() as transaction:
             with transaction.update_schema() as columns:
                 columns.union_by_name(schema)
-            if deleted_rows is not None:
-                with catch_warnings():
-                    simplefilter("ignore", UserWarning)  # pyiceberg warns if no row is deleted, which is no fault here
-                    transaction.delete(deleted_rows)
+            if deleted_ids is not None:
+                _delete(transaction, table, deleted_ids, query_id)
             # The delete makes a snapshot of its own. The mark is in the last snapshot, which has the appended rows.
             transaction.append(rows, snapshot_properties=mark_property)
             transaction.set_properties(mark_property)
@@ -198,13 +204,70 @@ def from_address(address: str) -> IcebergTable:
     return IcebergTable(table, Path(folder or "/") if "/" in address else "default")
 
 
+def _delete(transaction: Any, table: Any, ids: pa.Table, query_id: str) -> None:
+    """Delete the rows with these ids, to merge changes.
+
+    Args:
+        transaction: The transaction of the table.
+        table: The table as it was before the transaction.
+        ids: A row for each id: the key columns, and `event_id` as the last one.
+        query_id: The id of the query.
+    """
+    import pyarrow as pa
+
+    # A table that lacks one of the columns was made by somebody else, and has no rows of the query yet.
+    columns_of_table = {field.name for field in table.schema().fields}
+    if not columns_of_table.issuperset(ids.column_names):
+        return
+
+    # Iceberg compares no records and arrays, and pyiceberg reads a dot in a name as the path to a field. So rows are
+    # deleted by the other columns alone, and those of other keys are put back.
+    compared_columns = [
+        field.name for field in ids.schema if not pa.types.is_nested(field.type) and "." not in field.name
+    ]
+    condition = _rows_with_ids(ids.select(compared_columns))
+    if condition is None:
+        return
+    rows_to_keep: Any = None
+    if len(compared_columns) < len(ids.column_names):
+        candidates = table.scan(row_filter=condition).to_arrow()
+        rows_to_keep = _rows_without_ids(candidates, ids)
+        if len(rows_to_keep) == len(candidates):
+            return
+    with catch_warnings():
+        simplefilter("ignore", UserWarning)  # pyiceberg warns if no row is deleted, which is no fault here
+        transaction.delete(condition, snapshot_properties={_MERGE: query_id})
+    if rows_to_keep is not None and len(rows_to_keep):
+        transaction.append(rows_to_keep)
+
+
+def _rows_without_ids(rows: pa.Table, ids: pa.Table) -> pa.Table:
+    """Return the rows of a table that have none of these ids.
+
+    Args:
+        rows: The rows.
+        ids: A row for each id; `rows` has its columns, and perhaps others.
+    """
+    import pyarrow as pa
+
+    ids_of_rows = rows.select(ids.column_names).cast(ids.schema)
+    deleted_ids = set(_hashable_rows(ids))
+    is_kept = [id not in deleted_ids for id in _hashable_rows(ids_of_rows)]
+    return rows.filter(pa.array(is_kept, pa.bool_()))
+
+
+def _hashable_rows(ids: pa.Table) -> list[tuple[Any, ...]]:
+    """Return the rows of a table of ids, which are equal exactly if Spark puts them in one group."""
+    return list(zip(*(hashable_values(column) for column in ids.columns), strict=True))
+
+
 def _rows_with_ids(ids: pa.Table) -> Any:
     """Return the expression of pyiceberg that is true of the rows with these ids; None if there are no ids.
 
     A null in a key is equal to another null, and NaN to NaN.
 
     Args:
-        ids: A row for each id: the key columns, and `event_id` as the last one.
+        ids: A row for each id: key columns that Iceberg compares, and `event_id` as the last one.
     """
     from pyiceberg import expressions
 

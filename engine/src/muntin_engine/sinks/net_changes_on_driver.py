@@ -43,7 +43,7 @@ def net_changes_on_driver(changes: pa.Table, names: Sequence[str]) -> pa.Table:
         new_ends = changes["new_end"].to_pylist()
 
     # The sums of a row, by end; a table without revisions has one end for all, None.
-    row_ids = zip(*(_hashable_values(changes[name]) for name in names), strict=True)
+    row_ids = zip(*(hashable_values(changes[name]) for name in names), strict=True)
     first_change_of_row: dict[tuple[Any, ...], int] = {}
     sums_by_row: dict[tuple[Any, ...], Counter[Any]] = {}
     columns = zip(row_ids, changes["change"].to_pylist(), ends, new_ends, strict=True)
@@ -97,7 +97,7 @@ def _with_ends(rows: pa.Table, ends: list[Any]) -> pa.Table:
     return rows.set_column(rows.column_names.index("lifetime"), "lifetime", lifetimes)
 
 
-def _hashable_values(column: pa.ChunkedArray) -> list[Any]:
+def hashable_values(column: pa.ChunkedArray) -> list[Any]:
     """Return values for keys of a dict, which are equal exactly if Spark puts their rows in one group.
 
     To Spark NaN is equal to NaN, and 0.0 to -0.0.

@@ -15,6 +15,7 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]  # it is where its pages name it
 
+from muntin_engine.backends.local.expressions.spark_between import parse_between
 from muntin_engine.sql_text.sql_aggregates import AGGREGATES
 from muntin_engine.sql_text.sql_source import SqlError
 from muntin_engine.sql_text.window_functions import FUNCTIONS
@@ -86,6 +87,7 @@ class StreamingSpark(Spark):
         """Reads streams."""
 
         FUNC_TOKENS: ClassVar[set[TokenType]] = {*Spark.Parser.FUNC_TOKENS, TokenType.SESSION}
+        RANGE_PARSERS: ClassVar[dict[TokenType, Any]] = {**Spark.Parser.RANGE_PARSERS, TokenType.BETWEEN: parse_between}
         QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, Any]] = {
             token: _placed(parse) for token, parse in Spark.Parser.QUERY_MODIFIER_PARSERS.items()
         }

@@ -21,6 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from muntin.errors.safe_text import safe_repr
+from muntin_engine.plan.columns import NamedColumn
 from muntin_engine.state.frozen_values import freeze
 from muntin_engine.tasks.batch_rows import CHANGES, CLOCK, CLOSE, PUNCTUATE, PUNCTUATE_KEYS, SIGNAL
 from muntin_engine.time.changes import Progress
@@ -245,6 +247,39 @@ def is_of_keys(batch: pa.RecordBatch, keys: Sequence[tuple[Any, ...]]) -> pa.Arr
             is_of_key &= flags(is_equal)
         is_recorded |= is_of_key
     return arrow_array(is_recorded)
+
+
+def is_key(key: tuple[Any, ...], types: Sequence[pa.DataType]) -> bool:
+    """Return True if a key has a value for each key column, which can be compared with those of the column.
+
+    Args:
+        key: The values of the key.
+        types: The Arrow types in which the key columns travel.
+    """
+    if len(key) != len(types):
+        return False
+    columns = {f"k{place}": arrow_array([], data_type) for place, data_type in enumerate(types)}
+    no_rows = pa.RecordBatch.from_pydict(columns)
+    try:
+        is_of_keys(no_rows, [key])  # called for its error: rows are compared as those of the query will be
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def no_key_message(key: object, columns: Sequence[NamedColumn]) -> str:
+    """Return the message for a value that is no key of a query.
+
+    Args:
+        key: The value.
+        columns: The key columns of the query.
+    """
+    refusal = f"{safe_repr(key)} is no key of the query, which has"
+    if not columns:
+        return f"{refusal} no key columns\n  leave keys= out"
+    spelled_columns = ", ".join(f"{column.name} ({column.type})" for column in columns)
+    advice = "expected: a value, or a tuple with a value for each key column"
+    return f"{refusal} the key columns {spelled_columns}\n  {advice}"
 
 
 class RecordedPart(NamedTuple):

@@ -69,7 +69,7 @@ class Ranking:
         rank = floor(position)
         low = self._at(rank)
         if rank == position:
-            return float(low)
+            return nearest(low, 1) if isinstance(low, int) else float(low)
         return between(low, self._at(rank + 1), position - rank)
 
     def _at(self, rank: int) -> Number:
@@ -81,8 +81,8 @@ def between(low: Number, high: Number, fraction: float) -> float:
     """Interpolate linearly between two numbers, as a float.
 
     Floats are interpolated as floats, and so are whole numbers that floats hold: a column gives the same results
-    whether it is of whole numbers or of floats. All other numbers are interpolated exactly, and rounded once. Beside
-    NaN or an infinity they count as floats, as there is no exact distance.
+    whether it is of whole numbers or of floats. All other numbers are interpolated exactly, and rounded once; the
+    result is infinite where no float is near.
 
     Example:
         >>> between(10, 20, 0.25), between(-(2**63), 2**63 - 1, 0.5)
@@ -90,9 +90,11 @@ def between(low: Number, high: Number, fraction: float) -> float:
     """
     if type(low) is float and type(high) is float:
         return _between_floats(low, high, fraction)
-    are_held_by_floats = _is_held_by_floats(low) and _is_held_by_floats(high)
-    if are_held_by_floats or not (is_finite(low) and is_finite(high)):
+    if _is_held_by_floats(low) and _is_held_by_floats(high):
         return _between_floats(float(low), float(high), fraction)
+    if not (is_finite(low) and is_finite(high)):
+        # All finite numbers are equally far from an infinity, also those that are too large for a float.
+        return _between_floats(_not_finite_or_zero(low), _not_finite_or_zero(high), fraction)
     distance = Fraction(high) - Fraction(low)
     exact = Fraction(low) + distance * Fraction(fraction)
     return nearest(exact.numerator, exact.denominator)
@@ -103,6 +105,11 @@ def _is_held_by_floats(number: Number) -> bool:
     if isinstance(number, int):
         return abs(number) <= LARGEST_WHOLE
     return isinstance(number, float)
+
+
+def _not_finite_or_zero(number: Number) -> float:
+    """Return NaN or an infinity as it is, and zero for a finite number."""
+    return 0.0 if is_finite(number) else float(number)
 
 
 def _between_floats(low: float, high: float, fraction: float) -> float:

@@ -197,7 +197,7 @@ class Past(OneShotTrigger):
 
     Attributes:
         part: The place as a share of the window's extent: 0 is its start, 1 its end.
-        delay: The number of ticks after that.
+        delay: The number of ticks after the end; 0 for another place.
     """
 
     name: ClassVar[str] = "past"
@@ -210,6 +210,13 @@ class Past(OneShotTrigger):
         if not isinstance(part, int | float) or not 0 <= part <= 1:
             raise PolicyError(
                 f"a part of a window lies between 0 and 1, got {self.part!r}\n  half of a window is past_part(0.5)"
+            )
+        # No call makes such a trigger, so its text would be that of another one.
+        if self.part != 1 and self.delay:
+            delay = spell_as_written(self.delay)
+            raise PolicyError(
+                f"only the end of a window has a delay, got delay={delay} after the part {self.part!r}\n"
+                f"  use past_part({self.part!r}), or past_end({delay})"
             )
 
     def __str__(self) -> str:

@@ -39,6 +39,7 @@ from muntin.modules.call import ModuleCall
 from muntin.progress import ProgressPolicy
 from muntin.testing import reference
 from muntin.triggers import Trigger
+from muntin.triggers.elementary import Past
 from muntin.windows import WindowSpecification
 from muntin_engine import EventStream, OnePass, Query, WindowedStream, module
 from tests.engine.plan.plans import input_of, plan_of
@@ -265,6 +266,7 @@ _STREAMS: Final = {
     ),
     "windowed_with": "functools.partial(stream.window, tumbling('10 minutes'))",
     "windowed_on_a_clock": "functools.partial(stream.with_clock().window, tumbling('10 minutes'))",
+    "hours_of_sensors": "stream_with(key='sensor').window(tumbling('1 hour')).aggregate(n=count)",
     "trips_by_hour": "trips.window(tumbling('1 hour')).aggregate(n=count)",
     "doubled": "F.pandas_udf(series_doubled, 'double')",
     "static_eager": (
@@ -287,6 +289,7 @@ _PLAIN: Final[dict[str, Any]] = {
     **{cls.__name__: cls for cls in (Smooth, Spread, Clipped, ClippedLeft, Double, Follow, Anywhere)},
     **{cls.__name__: cls for cls in (Written, Unwritten, Counting, Failing, Twice)},
     **{public.__name__: public for public in (datetime.timedelta, Decimal, datetime.datetime)},
+    "Past": Past,
     "Computation": reference.Computation,
     "WindowedQuery": reference.WindowedQuery,
     "pd": pd,

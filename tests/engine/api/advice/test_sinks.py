@@ -96,9 +96,19 @@ CASES: Final[Cases] = (
     ),
     # recordings
     (
-        "query.write(checkpoint='c', results='r', record=Recorder('f', keys='a'))",
+        "hours_of_sensors.write(checkpoint='c', results='r', record=Recorder('f', keys='a'))",
         r"a list of keys, (keys=\['a'\])",
-        "query.write(checkpoint='c', results='r', record=Recorder('f', CODE))",
+        "hours_of_sensors.write(checkpoint='c', results='r', record=Recorder('f', CODE))",
+    ),
+    (
+        "hours_of_sensors.write(checkpoint='c', results='r', record=Recorder('f', keys=[('a', 'b')]))",
+        "a tuple with a value for each key column",
+        "hours_of_sensors.write(checkpoint='c', results='r', record=Recorder('f', keys=[('a',)]))",
+    ),
+    (
+        "query.write(checkpoint='c', results='r', record=Recorder('f', keys=['a']))",
+        "leave keys= out",
+        "query.write(checkpoint='c', results='r', record=Recorder('f'))",
     ),
     (
         "query.write(checkpoint='c', results='r', record=Recorder('f', most_bytes='much'))",

@@ -47,6 +47,8 @@ CASES: Final[Cases] = (
     ("percentile('half')", r"half of the extent is (percentile\(0\.5\))"),
     ("percentile(1.5)", r"its end is (past_end\(\))"),
     ("past_part(50)", r"half of a window is (past_part\(0\.5\))"),
+    ("Past(0.5, delay=3)", r"use (past_part\(0\.5\))"),
+    ("Past(0.5, delay=3)", r"or (past_end\(3\))"),
     # what a trigger waits for
     (
         "windowed_with(emit=early(every='1 minute'))",
@@ -101,6 +103,8 @@ CASES: Final[Cases] = (
     ),
     # late rows and progress
     ("correct('-1 hour')", r"use (late_policy='side')", "stream_with(CODE)"),
+    ("Lateness(LatePolicy.DROP, 5)", r"use late_policy=(correct\(5\))"),
+    ("Lateness(LatePolicy.DROP, 5)", r"or leave it out", "stream_with(late_policy=Lateness(LatePolicy.DROP))"),
     ("events(df, at='t', late_policy='correct')", r"use (late_policy=correct\('1 hour'\))", "stream_with(CODE)"),
     (
         "events(df, at='t', late_policy='1 hour')",

@@ -232,6 +232,12 @@ def test_an_expression_that_raises_for_a_row_on_spark_raises_in_duckdb(text: str
     ("text", "message"),
     [
         ("a +", "cannot be read as an expression in SQL"),
+        (
+            "a BETWEEN SYMMETRIC 9 AND 7",
+            "no BETWEEN SYMMETRIC in Spark's SQL: leave the word out, or write x BETWEEN a AND b OR x BETWEEN b AND a",
+        ),
+        ("a BETWEEN asymmetric 7 AND 9", r"no BETWEEN ASYMMETRIC in Spark's SQL: leave the word out\. Line"),
+        ("a BETWEEN 7 9", "Expected AND between the bounds of BETWEEN"),
         ("nothing + 1", "'nothing', in 'nothing \\+ 1' is not a column of the input"),
         ("p.lon", "has no field 'lon'\n  it has lat"),
         ("uuid()", "not known to mean the same without Spark\n  compute the column before"),
@@ -264,6 +270,12 @@ def test_an_expression_that_raises_for_a_row_on_spark_raises_in_duckdb(text: str
 def test_what_has_no_translation_is_refused(text: str, message: str) -> None:
     with pytest.raises(QueryError, match=message):
         translated(text, COLUMNS)
+
+
+def test_symmetric_is_the_name_of_a_column_as_on_spark() -> None:
+    columns = pa.schema([("a", pa.int32()), ("symmetric", pa.int32())])
+    for text in ("a BETWEEN symmetric AND 9", "a BETWEEN symmetric + 1 AND 9", "a NOT BETWEEN symmetric AND 9"):
+        assert '"symmetric"' in translated(text, columns).sql
 
 
 FUNCTIONS_OF_ONE_NUMBER: Final = (

@@ -160,7 +160,8 @@ def test_a_query_without_state_is_recorded_by_its_only_tasks(tmp_path: Path) -> 
     ("arguments", "message"),
     [
         ({"path": "s3://bucket/r"}, "is not a path of this machine"),
-        ({"path": "r", "keys": "north"}, "is one text"),
+        ({"path": "r", "keys": "north"}, "keys='north' is one key\n  expected: a list of keys, keys=\\['north'\\]"),
+        ({"path": "r", "keys": 5}, "keys=5 is one key\n  expected: a list of keys, keys=\\[5\\]"),
         ({"path": "r", "most_bytes": "much"}, "is not a size"),
     ],
 )

@@ -190,6 +190,14 @@ CASES: Final[Cases] = {
         ),
     ),
     **{
+        f"{word} bounds": (
+            joined(f"{SAME} AND {NEAR.replace('BETWEEN', f'BETWEEN {word}')}"),
+            f"there is no BETWEEN {word} in Spark's SQL: leave the word out",
+            joined(f"{SAME} AND {NEAR}"),
+        )
+        for word in ("SYMMETRIC", "ASYMMETRIC")
+    },
+    **{
         f"bounds {bounds}": (joined(f"{SAME} AND {bounds}"), f"write {NEAR}", joined(f"{SAME} AND {NEAR}"))
         for bounds in (
             "r.leaves < s.since",

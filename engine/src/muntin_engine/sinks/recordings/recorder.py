@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -28,7 +28,7 @@ class Recorder:
             those before it, so the first rows are kept and not the last.
 
     Raises:
-        QueryError: A size cannot be read, or the path is not one of a file system.
+        QueryError: A size cannot be read, the path is not one of a file system, or `keys` is a single key.
 
     Example:
         >>> query.write("checkpoint", results="results", record=Recorder("fault", keys=["north"]))  # doctest: +SKIP
@@ -42,12 +42,13 @@ class Recorder:
         """Refuse arguments that a query writer may have confused.
 
         Raises:
-            QueryError: The size cannot be read, the path is not on this machine, or `keys` is a single text.
+            QueryError: The size cannot be read, the path is not on this machine, or `keys` is a single key.
         """
         _size_in_bytes(self.most_bytes)  # called for its error: the text must be a size
         local_path(self.path)  # called for its error: the folder must be on this machine
-        if isinstance(self.keys, str):
-            raise QueryError(f"keys={self.keys!r} is one text\n  expected: a list of keys, keys=[{self.keys!r}]")
+        keys: object = self.keys  # at run time a caller may give a value of any type
+        if keys is not None and (isinstance(keys, str) or not isinstance(keys, Collection)):
+            raise QueryError(f"keys={keys!r} is one key\n  expected: a list of keys, keys=[{keys!r}]")
 
     @classmethod
     def of(cls, record: object) -> Self:

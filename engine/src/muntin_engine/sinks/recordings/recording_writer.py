@@ -17,16 +17,28 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 
+from muntin.errors import QueryError
 from muntin_engine.errors import RecordingError
 from muntin_engine.plan.plan_as_data import unwritten_parameters
 from muntin_engine.plan.values_as_data import value_to_data
 from muntin_engine.sinks.recordings.metric_totals import totals_of
 from muntin_engine.sinks.recordings.recorder import Recorder
 from muntin_engine.sinks.recordings.recording_files import BATCHES, RUNS, UPSTREAM, write_batch, write_json, write_run
-from muntin_engine.tasks.recorded_rows import FAILED, PASSED_ON, ROWS, STOPPED, UNFINISHED, RowRecording, count_rows
+from muntin_engine.tasks.recorded_rows import (
+    FAILED,
+    PASSED_ON,
+    ROWS,
+    STOPPED,
+    UNFINISHED,
+    RowRecording,
+    count_rows,
+    is_key,
+    no_key_message,
+)
 from muntin_engine.wire.task_as_data import task_to_data
 
 if TYPE_CHECKING:
+    from muntin_engine.plan.columns import NamedColumn
     from muntin_engine.plan.plan import Plan
     from muntin_engine.wire.task_payload import TaskPayload
 
@@ -67,6 +79,22 @@ class RecordedQuery(NamedTuple):
         for parameter in unwritten_parameters(data["plan"]):
             _LOG.warning("a recording cannot hold a part of the query, which a replay has to be given: %s", parameter)
         return cls(data, read_cells, reads)
+
+
+def check_keys(recorder: Recorder, columns: Sequence[NamedColumn], types: Sequence[pa.DataType]) -> None:
+    """Refuse the keys of a recorder that no row of a query can have.
+
+    Args:
+        recorder: The recorder.
+        columns: The key columns of the query.
+        types: The Arrow types in which they travel.
+
+    Raises:
+        QueryError: A key has more or fewer values than there are key columns, or a value of another type.
+    """
+    for key in recorder.key_tuples or ():
+        if not is_key(key, types):
+            raise QueryError(no_key_message(key[0] if len(key) == 1 else key, columns))
 
 
 class RecordingWriter:

@@ -28,6 +28,12 @@ from muntin_engine.testing.streaming.plain_rows import Row, plain_row
 _MARKS: Final = "watermark"
 """The folder of the stream whose rows move the watermark."""
 
+_UNITS: Final = ("DAY", "HOUR", "MINUTE", "SECOND")
+"""The units of intervals, by the numbers that Spark's types have for them."""
+
+_SECONDS_IN_UNIT: Final = (86_400, 3_600, 60, 1)
+"""The seconds in each unit."""
+
 
 class JobOnSpark(StreamingJob):
     """A job on Spark. Workers keep no state in memory between micro-batches."""
@@ -65,7 +71,8 @@ class JobOnSpark(StreamingJob):
         # All values are written as JSON before the first file is delivered: if a value cannot be written, no file is.
         lines_by_stream: dict[str, list[str]] = {}
         for stream, stream_rows in rows.items():
-            lines_by_stream[stream] = [json.dumps(json_of(row)) for row in stream_rows]
+            schema = self._schemas[stream]
+            lines_by_stream[stream] = [json.dumps(json_of(row, schema)) for row in stream_rows]
         self._steps += 1
         for stream, lines in lines_by_stream.items():
             self._deliver(stream, lines)
@@ -148,21 +155,68 @@ def _schema_of(spark: SparkSession, schema: str) -> spark_types.StructType:
     return spark.createDataFrame([], schema).schema
 
 
-def json_of(value: Any) -> Any:
-    """Return a value in the form in which Spark reads it from JSON."""
+def json_of(value: Any, data_type: spark_types.DataType | None = None) -> Any:
+    """Return a value in the form in which Spark reads it from JSON.
+
+    Args:
+        value: The value.
+        data_type: The type of its column, or of the part of a column that it is; None if it is not known.
+    """
     if isinstance(value, datetime | date):
         return value.isoformat()
     if isinstance(value, timedelta):
-        sign = "-" if value < timedelta() else ""
-        seconds, microseconds = divmod(abs(value) // timedelta(microseconds=1), 1_000_000)
-        return f"INTERVAL '{sign}{seconds}.{microseconds:06}' SECOND"
+        return _interval_text(value, data_type)
     if isinstance(value, bytes):
         return base64.b64encode(value).decode("ascii")
     if isinstance(value, Decimal):
         return str(value)
     if isinstance(value, Mapping):
-        return {name: json_of(part) for name, part in value.items()}
-    return [json_of(part) for part in value] if isinstance(value, list | tuple) else value
+        return {name: json_of(part, _type_of_part(data_type, name)) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        element_type = data_type.elementType if isinstance(data_type, spark_types.ArrayType) else None
+        return [json_of(part, element_type) for part in value]
+    return value
+
+
+def _type_of_part(data_type: spark_types.DataType | None, name: str) -> spark_types.DataType | None:
+    """Return the type of the field of a struct, or of the values of a map; None if the type has no such part."""
+    if isinstance(data_type, spark_types.MapType):
+        return data_type.valueType
+    if isinstance(data_type, spark_types.StructType) and name in data_type.names:
+        return data_type[name].dataType
+    return None
+
+
+def _interval_text(length: timedelta, data_type: spark_types.DataType | None) -> str:
+    """Return a length of time as an interval in Spark's SQL, in the units of its column.
+
+    Spark reads no other units. A length that these do not hold is written with seconds, so that Spark refuses it.
+
+    Args:
+        length: The length.
+        data_type: The type of the column; None, or another type than an interval, if it is not known.
+    """
+    if not isinstance(data_type, spark_types.DayTimeIntervalType):
+        data_type = spark_types.DayTimeIntervalType()  # from days to seconds
+    first_unit = data_type.startField
+    last_unit = data_type.endField
+    seconds, microseconds = divmod(abs(length) // timedelta(microseconds=1), 1_000_000)
+    if microseconds or seconds % _SECONDS_IN_UNIT[last_unit]:
+        last_unit = spark_types.DayTimeIntervalType.SECOND
+
+    # The first number may be of any size; each further one is what is left of the unit before it, in two digits.
+    numbers: list[str] = []
+    for unit in range(first_unit, last_unit + 1):
+        count, seconds = divmod(seconds, _SECONDS_IN_UNIT[unit])
+        numbers.append(f"{count:02}" if numbers else f"{count}")
+    text = ":".join(numbers)
+    if first_unit == spark_types.DayTimeIntervalType.DAY:
+        text = text.replace(":", " ", 1)  # as in 1 02:03:04
+    if last_unit == spark_types.DayTimeIntervalType.SECOND:
+        text += f".{microseconds:06}"
+    sign = "-" if length < timedelta() else ""
+    units = _UNITS[first_unit] if first_unit == last_unit else f"{_UNITS[first_unit]} TO {_UNITS[last_unit]}"
+    return f"INTERVAL '{sign}{text}' {units}"
 
 
 @contextmanager

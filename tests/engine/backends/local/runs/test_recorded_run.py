@@ -81,6 +81,22 @@ def test_a_recorder_of_some_keys_records_only_their_rows(tmp_path: Path) -> None
     assert [(row["station"], row["n"]) for row in results] == [("north", 2), ("north", 1)]
 
 
+@pytest.mark.parametrize("key", [(), ("north", 1), float("nan")])
+def test_a_recorder_of_a_key_of_other_columns_is_refused_before_a_row_is_read(key: Any, tmp_path: Path) -> None:
+    query = rides().window(tumbling(10)).aggregate(n=stats.count())
+    with pytest.raises(QueryError, match=r"is no key of the query, which has the key columns station \(string\)\n"):
+        query.record(Recorder(tmp_path / "recording", keys=["south", key]))
+    assert not (tmp_path / "recording").exists()
+
+
+def test_a_recorder_of_a_query_without_key_columns_takes_its_only_key(tmp_path: Path) -> None:
+    query = events(RIDES, at="at", order="until").window(tumbling(10)).aggregate(n=stats.count())
+    query.record(Recorder(tmp_path / "recording", keys=[()]))
+    assert [row["n"] for row in Recording(tmp_path / "recording").replay().results] == [4, 1]
+    with pytest.raises(QueryError, match="'north' is no key of the query, which has no key columns"):
+        query.record(Recorder(tmp_path / "another", keys=["north"]))
+
+
 def test_a_failure_of_a_query_is_replayed_from_its_recording(tmp_path: Path) -> None:
     def fails_at_4_km(km: list[float]) -> float:
         return 1 / (km[0] - 4)

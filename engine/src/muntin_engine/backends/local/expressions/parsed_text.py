@@ -24,6 +24,7 @@ from muntin_engine.backends.local.expressions import (  # noqa: F401  # they reg
 )
 from muntin_engine.backends.local.expressions.duckdb_expression import DuckdbExpression
 from muntin_engine.backends.local.expressions.literals import IS_WRITTEN_OUT
+from muntin_engine.backends.local.expressions.spark_between import parse_between
 from muntin_engine.backends.local.expressions.translator import SchemaScope, Scope, Translator, spark_text
 
 
@@ -49,6 +50,8 @@ class SparkText(Spark):
                 exp.Anonymous(this="positive", expressions=[parser._parse_unary()])
             ),
         }
+
+        RANGE_PARSERS: ClassVar[dict[Any, Any]] = {**SparkParser.RANGE_PARSERS, TokenType.BETWEEN: parse_between}
 
         COLUMN_OPERATORS: ClassVar[dict[Any, Any]] = {
             **SparkParser.COLUMN_OPERATORS,

@@ -16,7 +16,7 @@ from muntin_engine.backends.planning.query_task import task_of
 from muntin_engine.errors import RecordingError
 from muntin_engine.plan.worker_settings import WorkerSettings
 from muntin_engine.sinks.recordings.recording_files import RUNS
-from muntin_engine.sinks.recordings.recording_writer import RecordedQuery, RecordingWriter
+from muntin_engine.sinks.recordings.recording_writer import RecordedQuery, RecordingWriter, check_keys
 from muntin_engine.tasks.map_task import distribute
 from muntin_engine.tasks.stateless_task import run_task
 
@@ -44,9 +44,10 @@ def record_run(query: PlannedQuery, recorder: Recorder) -> None:
 
     Raises:
         RecordingError: The folder has a recording already.
-        QueryError: A row of the input cannot be read.
+        QueryError: A key of the recorder is none of the query, or a row of the input cannot be read.
         ModuleFailedError: A module raised an exception, with its key and window. The recording has the rows up to it.
     """
+    check_keys(recorder, query.plan.keys, query.source.keys)
     if any((recorder.folder / RUNS).glob("*.json")):
         raise RecordingError(
             f"{recorder.folder} has a recording already, and a table is recorded once\n"

@@ -18,7 +18,7 @@ from muntin_engine.backends.spark.dataframes.pipeline import task_of
 from muntin_engine.backends.spark.operators.arrow_functions import RECORDING
 from muntin_engine.backends.spark.session.kinds import is_connect
 from muntin_engine.sinks.recordings.recorder import Recorder
-from muntin_engine.sinks.recordings.recording_writer import RecordedQuery, RecordingWriter
+from muntin_engine.sinks.recordings.recording_writer import RecordedQuery, RecordingWriter, check_keys
 
 if TYPE_CHECKING:
     from muntin_engine.backends.planned_query import PlannedQuery
@@ -33,7 +33,8 @@ def recordings_of(queries: Mapping[str, PlannedQuery], record: object) -> list[R
             folder of its own; or folders and recorders by the name of the query; None to record nothing.
 
     Raises:
-        QueryError: A query cannot be recorded, or no query has one of the names.
+        QueryError: A query cannot be recorded, no query has one of the names, or a key of a recorder is none of its
+            query.
     """
     if record is None:
         return [None for _ in queries]
@@ -52,7 +53,11 @@ def recordings_of(queries: Mapping[str, PlannedQuery], record: object) -> list[R
     recordings: list[RecordingWriter | None] = []
     for name, query in queries.items():
         recorder = recorders.get(name)
-        recordings.append(None if recorder is None else RecordingWriter(recorder, len(_inner_queries(query))))
+        if recorder is None:
+            recordings.append(None)
+            continue
+        check_keys(recorder, query.plan.keys, query.source.keys)
+        recordings.append(RecordingWriter(recorder, len(_inner_queries(query))))
     return recordings
 
 
