@@ -331,8 +331,8 @@ def punctuate_every(*, rows: int | None = None, span: Duration | None = None, de
 
     Args:
         rows: The number of rows in a step: the watermark moves when the number of rows so far passes a multiple of it.
-        span: The length of a step: the watermark is a multiple of it, the last one up to the newest start less the
-            delay.
+        span: The length of a step: the watermark is the largest multiple of it that is not above the newest start less
+            the delay.
         delay: The distance behind the newest start at which the input is taken to be complete.
 
     Raises:
@@ -345,8 +345,7 @@ def punctuate_every(*, rows: int | None = None, span: Duration | None = None, de
     """
     step = rows if span is None else ticks(span)
     gives_exactly_one = (rows is None) != (span is None)
-    is_whole = isinstance(step, int) and not isinstance(step, bool)
-    if not gives_exactly_one or not is_whole or step is None or step <= 0:
+    if not gives_exactly_one or not isinstance(step, int) or isinstance(step, bool) or step <= 0:
         raise PolicyError(
             "progress moves by rows or by a span, above zero; got {rows} and {span}\n"
             "  for example {by_rows} or {by_span}",

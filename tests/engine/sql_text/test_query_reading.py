@@ -67,6 +67,15 @@ def test_as_of_makes_samples_of_each_stream_of_a_union() -> None:
         assert union["union"]["streams"][name] == [{"events": arguments}]
 
 
+def test_case_does_not_count_in_the_names_of_the_rows_of_a_pattern() -> None:
+    text = """SELECT * FROM EVENTS(TABLE rides, DESCRIPTOR(at)) MATCH_RECOGNIZE (
+        ORDER BY at MEASURES a.id AS opened, b.id AS closed
+        AFTER MATCH SKIP TO NEXT ROW PATTERN (A B) WITHIN INTERVAL '1' HOUR DEFINE a AS A.id > 0)"""
+    assert read(SqlText(text), no_operator) == read(
+        SqlText(text.replace(" a.", " A.").replace(" b.", " B.")), no_operator
+    )
+
+
 def test_a_pattern_orders_each_stream_of_a_union() -> None:
     text = f"""SELECT * FROM {UNION} MATCH_RECOGNIZE (
         PARTITION BY station ORDER BY at, id MEASURES A.id AS first

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from muntin.errors import ModuleFailedError
-from muntin.errors.safe_text import MOST, safe_cause, safe_message, safe_repr
+from muntin.errors.safe_text import MOST_CHARACTERS, safe_cause, safe_message, safe_repr
 
 LONG = 20_000_000
 """How many characters the longest texts here have; an error is some kilobytes at most."""
@@ -54,7 +54,7 @@ def test_the_safe_message_of_any_exception_is_text_that_can_be_printed(error: Ba
 
 def test_a_long_message_loses_its_middle() -> None:
     message = safe_message(ValueError("a" * LONG + "the end"))
-    assert len(message) < MOST + 100
+    assert len(message) < MOST_CHARACTERS + 100
     assert message.endswith("the end")
     assert "characters left out" in message
 
@@ -81,8 +81,8 @@ def raised(error: BaseException, cause: BaseException | None = None) -> BaseExce
         return caught
 
 
-def with_note(error: Exception, note: str) -> Exception:
-    error.add_note(note)
+def with_notes(error: Exception, notes: object) -> Exception:
+    error.__notes__ = notes  # type: ignore[assignment]  # a plugin may set anything
     return error
 
 
@@ -98,9 +98,11 @@ def test_an_exception_that_can_be_printed_is_its_own_safe_cause() -> None:
         Leaving(),
         raised(ValueError("short"), KeyError("b" * LONG)),
         ExceptionGroup("many", [ValueError("c" * 1_000_000)] * 10),
-        with_note(ValueError("\ud800"), "d" * LONG),
+        with_notes(ValueError("\ud800"), ["d" * LONG]),
+        with_notes(ValueError("short"), 5),
+        with_notes(ValueError("short"), [Mute()]),
     ],
-    ids=["long", "leaving", "chained", "group", "no unicode, and a long note"],
+    ids=["long", "leaving", "chained", "group", "no unicode, and a long note", "no list of notes", "a mute note"],
 )
 def test_a_traceback_with_any_safe_cause_can_be_written_and_is_short(error: Exception) -> None:
     raised_error = raised(raised(error))

@@ -114,8 +114,8 @@ class WritesOutputs(ABC, Generic[SinksT, RecordT]):
                 replay it without Spark; or a `Recorder`, which can limit the keys and the size. A query that continues
                 from its checkpoint continues its recording. It may also begin one there, which then contains the state
                 that it begins with. If rows cannot be recorded, the query keeps running, and the recording says where
-                it ends. For `one_pass`: the folder in which each query has a folder, or a place by the name of each
-                query that is recorded.
+                it ends. For `one_pass`: the folder in which each query has a folder; or a mapping from the name of
+                each query that is recorded to its folder or `Recorder`.
 
         Raises:
             QueryError: The input is static, or nothing advances its watermark; no checkpoint or no sink is given; an

@@ -77,7 +77,7 @@ class KeepsState(ABC):
 
     @abstractmethod
     def in_memory(self, plan: Plan, cells: Cells, codec: Codec) -> InMemory:
-        """Open the evaluator of a query as a process does that was just started, for restart tests.
+        """Open the evaluator of a query as a newly started process does, for restart tests.
 
         Args:
             plan: The query.

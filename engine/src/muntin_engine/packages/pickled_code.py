@@ -118,6 +118,7 @@ def _types_of(value: type | FunctionType) -> dict[str, object] | None:
     It returns None, so that annotations stay as they are, if none of them is text, or if one names a type that cannot
     be looked up.
     """
+    # `vars` of a class has its own annotations, and not those that it inherits.
     annotations = vars(value).get(_ANNOTATIONS) if isinstance(value, type) else value.__annotations__
     if not isinstance(annotations, dict):
         return None

@@ -136,7 +136,7 @@ class EvaluatorQuery(MakesOnce):
     def place(self, event: Any) -> tuple[Any, ...]:
         """Return the value by which an event is sorted among those of its key: its time, then its order at that time.
 
-        An event without an order, which is null, comes first.
+        An event whose order is null comes before the others of its time.
         """
         order = None if self.order is None else self.order(event.payload)
         # A shorter tuple sorts before a longer one that begins like it.

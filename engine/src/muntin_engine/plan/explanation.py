@@ -30,13 +30,20 @@ def explain_plan(plan: Plan, inner: Sequence[Plan] = (), memory: str = "") -> st
     - `output`: the time at which the output is complete;
     - `lag`: the distance of the output's watermark behind the input's, and why.
 
-    The topics that only some queries have, between these: `lifetimes` (those that a module returns are discarded),
-    `order` (the order of events at one time), `where` (the conditions of a filter), `samples` (which one of several at
-    one time counts), `events` (the changes of their lifetimes), `shedding` (the number of events at which a key is
-    full), `join` or `results` (the pairs of two inputs, or the events themselves), `forgetting` (the silence after
-    which a key is forgotten), `context` (the events that windows follow from), `inputs` (the streams of a module that
-    reads several), and `early` (the emission of open windows). After them all comes `memory` (the data that a run
-    without Spark keeps).
+    The topics that only some queries have, between these:
+
+    - `lifetimes`: those that a module returns are discarded;
+    - `order`: the order of events at one time;
+    - `where`: the conditions of a filter;
+    - `samples`: which one of several at one time counts;
+    - `events`: the changes of their lifetimes;
+    - `shedding`: the number of events at which a key is full;
+    - `join`, `results`: the pairs of two inputs, or the events themselves;
+    - `forgetting`: the silence after which a key is forgotten;
+    - `context`: the events that windows follow from;
+    - `inputs`: the streams of a module that reads several;
+    - `early`: the emission of open windows;
+    - `memory`, after them all: the data that a run without Spark keeps.
 
     Args:
         plan: The query.

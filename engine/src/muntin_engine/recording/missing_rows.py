@@ -74,7 +74,8 @@ def missing_rows(run: RecordedRun, task: TaskPayload) -> MissingRows:
             cells.put(name, data)
         reader = BucketReader(cells, f"bucket {bucket}")
         if reader.progress:
-            # No row that came begins later. The rows of windows that have closed are in the state no more.
+            # No row that came begins later. The rows of windows that have closed are in the state no more. `least` has
+            # the least watermark of all inputs, but the largest `newest`.
             until = max(until, InputsProgress.from_data(reader.progress).least.newest)
         for row in KEEPS_STATE[task.plan.choice.evaluator].state_rows(reader):
             key = _lookup(row.key)

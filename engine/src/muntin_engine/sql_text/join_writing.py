@@ -50,7 +50,7 @@ class JoinedQuery:
         columns = self._columns()
         if selected is None:
             selected = {name: name for name in columns}
-        self._refuse_unread(columns, [*selected.values(), *conditions])
+        self._refuse_unmentioned(columns, [*selected.values(), *conditions])
 
         # SELECT, FROM, JOIN and ON.
         window = self.arguments.get("same_window")
@@ -136,22 +136,22 @@ class JoinedQuery:
                 columns[name] = qualified(text, alias)
         return columns
 
-    def _refuse_unread(self, columns: Mapping[str, str], texts: Sequence[str]) -> None:
-        """Raise unless all columns of the results are read: others would be lost when the text is read again.
+    def _refuse_unmentioned(self, columns: Mapping[str, str], texts: Sequence[str]) -> None:
+        """Raise unless the text of the query mentions all columns of the results: nobody could read others from it.
 
         Args:
             columns: The columns of the results by their names.
             texts: The selected expressions and the conditions on the results.
 
         Raises:
-            ValueError: A column is not read.
+            ValueError: A column is not mentioned.
         """
-        read_names = {*self.left.keys, "lifetime"}  # every join has these columns, whether they are read or not
+        mentioned_names = {*self.left.keys, "lifetime"}  # every join has these columns, mentioned or not
         for text in texts:
-            read_names.add(text)
-            read_names.update(column.name for column in columns_in(parse_expression(text)))
+            mentioned_names.add(text)  # it may be just a name, also one that does not parse as one, such as `my col`
+            mentioned_names.update(column.name for column in columns_in(parse_expression(text)))
         for name in columns:
-            if name not in read_names:
+            if name not in mentioned_names:
                 raise ValueError(f"the column {name} is asked for and not selected")
 
 

@@ -62,7 +62,9 @@ class _MatchReading:
         self._source: SqlText = reader.source
         self._tree = tree
         self._match = tree.args["match"]
-        self._defined = {part.alias: part.this for part in self._match.args.get("define") or ()}
+        # The conditions of DEFINE by the names of rows. Case does not count in names.
+        definitions = self._match.args.get("define") or ()
+        self._defined = {definition.alias.casefold(): definition for definition in definitions}
 
     def steps(self, table: Any) -> Steps:
         """Return the steps of the query.
@@ -72,9 +74,11 @@ class _MatchReading:
         """
         stream = self._stream(table)
         pattern = self._pattern()
-        for name, node in self._defined.items():
-            if name not in pattern:
-                raise self._source.error(node, f"{name} is not in the pattern", _ADVICE_ON_PATTERNS)
+        names = [name.casefold() for name in pattern if name is not None]
+        for name, definition in self._defined.items():
+            if name not in names:
+                fact = f"{definition.alias} is not in the pattern"
+                raise self._source.error(definition.this, fact, _ADVICE_ON_PATTERNS)
         conditions = self._conditions(pattern)
         measured = self._measured_columns(pattern)
         parameters = {"within": self._within()}
@@ -200,7 +204,7 @@ class _MatchReading:
         closes = f"coalesce({self._condition(pattern.second)}, false)"
         if pattern.between is None:
             breaks = f"NOT {closes}"
-        elif pattern.between in self._defined:
+        elif pattern.between.casefold() in self._defined:
             breaks = f"NOT ({closes} OR coalesce({self._condition(pattern.between)}, false))"
         else:
             breaks = "false"  # any row may come between
@@ -215,9 +219,10 @@ class _MatchReading:
         Raises:
             SqlError: The condition compares several rows, or calls a module.
         """
-        if name not in self._defined:
+        definition = self._defined.get(name.casefold())
+        if definition is None:
             return "true"
-        node = self._defined[name]
+        node = definition.this
         for column in node.find_all(exp.Column):
             if column.table and column.table.casefold() != name.casefold():
                 fact = f"the condition of {name} reads {column.table}, another row"
@@ -236,7 +241,7 @@ class _MatchReading:
         names: list[str] = []
         for measure in self._match.args.get("measures") or ():
             for column in measure.find_all(exp.Column):
-                if column.table not in (pattern.first, pattern.second):
+                if column.table.casefold() not in (pattern.first.casefold(), pattern.second.casefold()):
                     fact = f"{text_of(column)} is of no row of the pattern"
                     raise self._source.error(column, fact, f"write {pattern.first}.km or {pattern.second}.km")
                 if column.name not in names:
@@ -326,7 +331,8 @@ class _MatchReading:
         Args:
             measure: The node of the measure.
             pattern: The names of the rows.
-            has_fields: True if these columns are structs of several columns of a row; otherwise they are one column.
+            has_fields: True if each of these columns is a struct of the columns of its row; False if it is the value of
+                the only one.
 
         Raises:
             SqlError: The measure aggregates rows.
@@ -334,11 +340,11 @@ class _MatchReading:
         if call := measure.find(exp.AggFunc, exp.Anonymous):
             fact = f"{text_of(call)} is of several rows, and a match has one of each"
             column = next(call.find_all(exp.Column), None)
-            name = "km" if column is None else column.name
+            name = "km" if column is None else column.name  # the column of the examples, if the call names none
             advice = f"write {pattern.first}.{name}; compute more in a query around this one"
             raise self._source.error(call, fact, advice)
         changes: list[tuple[Any, str]] = []
         for column in measure.find_all(exp.Column):
-            row = "second" if column.table == pattern.second else "first"
+            row = "second" if column.table.casefold() == pattern.second.casefold() else "first"
             changes.append((column, f"{row}.{spell_name(column.name)}" if has_fields else row))
         return self._source.edited(measure.unalias(), changes)

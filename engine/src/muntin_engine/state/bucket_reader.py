@@ -106,7 +106,8 @@ class BucketReader:
         self.versions = metadata.schema_versions
         self.keys = metadata.held.keys
 
-        # The log checks the cells of its entries; here they are read once more for the micro-batches that wrote them.
+        # The log checks the cells of its entries. Here they are read once more, still sealed: the seal says which
+        # micro-batch wrote them.
         # An entry of the present schema version does not name it.
         present_version = self.versions[-1]
         log = StateLog(self.cells, metadata.log, self.versions)

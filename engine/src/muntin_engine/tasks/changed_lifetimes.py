@@ -41,6 +41,8 @@ def with_changed_lifetimes(input_task: InputTask, rows: BatchRows) -> ChangedRow
 
     The rows of a source that has changes of its own move behind the rows of other sources.
 
+    The counts of rows that are left out are those of `ChangedRows`.
+
     Cost: that of `_changed_rows`, and a copy of the rows for each source that has changes of its own.
     """
     without_lifetime = 0

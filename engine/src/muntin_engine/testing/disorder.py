@@ -62,7 +62,7 @@ def block_disorder(script: Script, length: int, seed: int) -> Script:
     """Return a stream in blocks that come one after the other, each of them in random order.
 
     So comes the output of a router that empties its table every minute. Punctuation follows each block. A bound on
-    disorder serves such a stream badly: it is as long as a block, and most rows do not need it.
+    disorder serves such a stream badly: it has to be as long as a block, although most rows are far less late.
 
     Args:
         script: A legal stream; its changes are taken in order of their sync times.

@@ -204,7 +204,7 @@ def _life(times: _Times, key: Hashable, id: Hashable, event: Event[object]) -> l
 
 
 def arriving(
-    random: Random, lives: Iterable[Sequence[KeyedChange]], delay: Callable[[KeyedChange], int]
+    random: Random, changes_of_events: Iterable[Sequence[KeyedChange]], delay: Callable[[KeyedChange], int]
 ) -> list[tuple[int, KeyedChange]]:
     """Return changes in the order of their arrival, each with the time at which it arrives.
 
@@ -212,16 +212,16 @@ def arriving(
 
     Args:
         random: The source of the order of changes that arrive at one time.
-        lives: The changes of each event.
+        changes_of_events: The changes of each event.
         delay: A function that returns the delay of a change behind its sync time.
     """
     arrivals: list[_ArrivingChange] = []
-    for life in lives:
+    for changes in changes_of_events:
         # Changes of an event stay in their order: none arrives before an earlier one, and the random ranks, by which
         # changes of one time are ordered, go up.
-        times = accumulate((step.change.sync_time + delay(step) for step in life), max)
-        ranks = sorted(random.random() for _ in life)
-        arrivals += map(_ArrivingChange, times, ranks, life)
+        times = accumulate((keyed.change.sync_time + delay(keyed) for keyed in changes), max)
+        ranks = sorted(random.random() for _ in changes)
+        arrivals += map(_ArrivingChange, times, ranks, changes)
     arrivals.sort(key=lambda arrival: (arrival.time, arrival.rank))
     return [(arrival.time, arrival.change) for arrival in arrivals]
 

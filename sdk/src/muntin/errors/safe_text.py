@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-MOST: Final = 2000
+MOST_CHARACTERS: Final = 2000
 """Characters of a text that an error shows."""
 
 _MOST_LINKS: Final = 8
 """Exceptions of a chain that are shown: the first ones, which failed last."""
 
 
-def cut(text: str, longest: int = MOST) -> str:
+def cut(text: str, longest: int = MOST_CHARACTERS) -> str:
     """Return text that can be printed anywhere, without its middle if it is long.
 
     Example:
@@ -26,7 +26,7 @@ def cut(text: str, longest: int = MOST) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def safe_repr(value: object, longest: int = MOST) -> str:
+def safe_repr(value: object, longest: int = MOST_CHARACTERS) -> str:
     """Return `repr` of a value, cut to size; if `repr` raises, a note that it does."""
     # Python refuses to write out the digits of such an int.
     if type(value) is int and value.bit_length() > 10_000:
@@ -34,7 +34,7 @@ def safe_repr(value: object, longest: int = MOST) -> str:
     return cut(_text_by(repr, value), longest)
 
 
-def safe_message(error: BaseException, longest: int = MOST) -> str:
+def safe_message(error: BaseException, longest: int = MOST_CHARACTERS) -> str:
     """Return the message of an exception, cut to size; if its `str` raises, a note that it does.
 
     Example:
@@ -81,8 +81,11 @@ def _is_plain(error: BaseException) -> bool:
     # A group has exceptions of its own, each with a traceback, of any number and length.
     if isinstance(error, BaseExceptionGroup):
         return False
-    texts = [_text_by(str, error), *map(str, getattr(error, "__notes__", ()))]
-    return sum(map(len, texts)) <= MOST and all(cut(text) == text for text in texts)
+    notes = getattr(error, "__notes__", [])
+    if not isinstance(notes, list):
+        return False  # code of a plugin may have set any value
+    texts = [_text_by(str, error), *[_text_by(str, note) for note in notes]]
+    return sum(map(len, texts)) <= MOST_CHARACTERS and all(cut(text) == text for text in texts)
 
 
 def _text_by(spell: Callable[[object], str], value: object) -> str:

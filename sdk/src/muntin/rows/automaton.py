@@ -275,7 +275,8 @@ class RowAutomaton(PartitionedRows):
         """Return the extent of a window that is computed at a time.
 
         The window starts with its oldest row or, if time bounds it, its whole length before that time. It ends at that
-        time or, if its newest row comes later, right after this row.
+        time or, if its newest row comes then or later, right after this row. A window without rows that time does not
+        bound is the tick at which it is computed.
         """
         # A tumbling window is bounded by the policy that ends it, a sliding one by the policy by which its rows leave.
         bound = self._trigger_policy if self.leaves_at_once else self._eviction_policy
@@ -284,7 +285,7 @@ class RowAutomaton(PartitionedRows):
             return Window(time - bound.length, end)
         if window.size:
             return Window(window.oldest_time, end)
-        return Window(time, time + 1)  # an empty window, at the tick of a marker
+        return Window(time, time + 1)
 
     def _compute_all(self, state: Subwindows, time: int) -> Iterator[Action]:
         """Yield the computation of the windows of all partitions."""

@@ -235,9 +235,8 @@ class Repeat(ComposedTrigger):
 
     def merge(self, states: Sequence[Any], window: Window) -> Any:
         """Merge the states of the repeated trigger, and start it anew if that finishes it."""
-        # A repetition never finishes by itself. But a trigger around it, such as `all_of`, no longer steps a part that
-        # has fired, and passes `FINISHED` as its state. If the part has fired for one of the windows, it has for the
-        # merged window too.
+        # `FINISHED` is no state of a repetition, which never ends. A trigger around it, such as `all_of`, passes it for
+        # a window for which this part has fired. Then the part has fired for the merged window too.
         if FINISHED in states:
             return FINISHED
         merged = self.repeated.merge(states, window)

@@ -83,8 +83,8 @@ def process(
     # A batch without rows has results only if the progress reaches another stage: then windows become complete.
     completes_windows = query.emission.stage(previous) != query.emission.stage(progress)
     if not batch.evaluator_blobs and not completes_windows:
-        # The store stays closed. `close` wrote its first start into the metadata, into the field of the timer for the
-        # output watermark, which nothing else uses on arrays.
+        # The store stays closed. The start of its first open window is in the metadata, where `store.close`, below, has
+        # put it in an earlier batch: in the field of the timer for the output watermark, which arrays use for this.
         stored_first_start = state.metadata.timer.output_watermark
         output_watermark = query.geometry.output_watermark(progress, stored_first_start)
         return unchanged_result(state, previous, progress, output_watermark)

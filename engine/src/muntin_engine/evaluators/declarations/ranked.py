@@ -98,7 +98,7 @@ def add_and_remove(plan: Plan) -> str | None:
 def explain_states(plan: Plan) -> Explanation:
     """Return the evaluation by states of modules in words."""
     return Explanation(
-        row="a call to add it, when the watermark passes it, and one to remove it; a window, a call for its result",
+        row="a call to add it when the watermark passes it, and one to remove it; one more for the result of a window",
         state=_state(plan),
         modules=("its state goes on from window to window of a key, as rows come and go",) * len(plan.modules),
     )

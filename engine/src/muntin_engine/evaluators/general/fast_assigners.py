@@ -97,7 +97,10 @@ class GridAssigner(Assigner):
         return self.ending(members, ends_after, limit, horizon)
 
     def ending(self, events: Sequence[StoredEvent], ends_after: int, limit: int, horizon: int) -> list[Window]:
-        """Return the windows of events that end after `ends_after` and at `limit` or before, in order, each once."""
+        """Return the windows over events that end after `ends_after` and at `limit` or before, in order, each once.
+
+        It is the windows that end there. Some of them may be without members.
+        """
         if not events:
             return []
         earliest = min(map(by_since, events))
@@ -351,8 +354,12 @@ class CountAssigner(Assigner):
         return list(self._windows(first, stop))
 
     def ending(self, events: Sequence[StoredEvent], ends_after: int, limit: int, horizon: int) -> list[Window]:
-        """Return the windows that end after `ends_after`, and at the limit or before, whatever the events are."""
-        # A window ends right after its last time: so that time lies in `[ends_after, limit)`.
+        """Return the windows that end after `ends_after`, and at the limit or before.
+
+        The counted times say which these are; events and horizon do not matter.
+        """
+        # A window ends right after its last time: so that time lies in `[ends_after, limit)`. `place` counts the times
+        # before a tick.
         first = self._marks.place(ends_after) - self._count + 1
         stop = self._marks.place(limit) - self._count + 1
         return list(self._windows(first, stop))

@@ -40,7 +40,8 @@ class Finality:
 
     Attributes:
         watermarks: The watermark of each input.
-        last_past_ends: For each input the last tick at which a past event of it can end: see `is_past`.
+        past_until: For each input the last tick at which an event of it can end that is past: no legal change is about
+            it any more.
 
     Example:
         An event from 2 to 8 may still end at 5 or later, where ends move and the watermark is 5.
@@ -78,8 +79,8 @@ class Finality:
         self._is_edge = tuple(side.is_edge for side in query.sides)
         """For each side whether its events are samples, which end where the next one starts."""
         self.watermarks = watermarks
-        self.last_past_ends = tuple(
-            _last_past_end(side, watermark) for side, watermark in zip(query.sides, watermarks, strict=True)
+        self.past_until = tuple(
+            _past_until(side, watermark) for side, watermark in zip(query.sides, watermarks, strict=True)
         )
 
     def is_past(self, side: int, event: StoredEvent) -> bool:
@@ -87,7 +88,7 @@ class Finality:
 
         At the watermark 5 a revision of an event that ends at 4 would be late; one of an event that ends at 8 may come.
         """
-        return event.end <= self.last_past_ends[side]
+        return event.end <= self.past_until[side]
 
     def past_from(self, side: int, event: StoredEvent) -> int:
         """Return the first watermark of its input at which an event is past; see `is_past`."""
@@ -218,7 +219,7 @@ class Finality:
         return any(since <= end < until for since, until in self.certain_cover(rights))
 
 
-def _last_past_end(side: EvaluatorQuery, watermark: int) -> int:
+def _past_until(side: EvaluatorQuery, watermark: int) -> int:
     """Return the last end that an event of an input can have if it is past, by the watermark of the input."""
     if not side.event_ends_move or watermark == INFINITY:
         return INFINITY

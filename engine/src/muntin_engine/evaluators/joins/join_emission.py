@@ -318,7 +318,7 @@ class JoinEmission:
 
         # Beyond the last past end, a revision may still move an event.
         state = self._state.sides[side]
-        forgotten = state.events.forget(min(until, self._finality.last_past_ends[side]), stays)
+        forgotten = state.events.forget(min(until, self._finality.past_until[side]), stays)
         if forgotten:
             state.record_forgotten(forgotten)
         return forgotten
@@ -344,8 +344,8 @@ class JoinEmission:
 
             # An event that may change waits for the watermark of its own input to pass its end. Of the events that a
             # filter lets pass, the first one to end tells when.
-            last_past_end = self._finality.last_past_ends[side]
-            first_changeable = state.events.first_until_after(last_past_end)
+            past_until = self._finality.past_until[side]
+            first_changeable = state.events.first_until_after(past_until)
             if first_changeable is not None:
                 soonest[side] = min(soonest[side], first_changeable.end + 1)
             if state.query.keeps is not None:
@@ -355,7 +355,7 @@ class JoinEmission:
 
             # The other input says when an event that is past can be dropped.
             first_needed = state.events.first_until_after(self._watermarks[opposite_side])
-            if first_needed is not None and first_needed.end <= last_past_end:
+            if first_needed is not None and first_needed.end <= past_until:
                 soonest[opposite_side] = min(soonest[opposite_side], first_needed.end)
         return KeyTimer(
             closing=soonest[LEFT],

@@ -135,7 +135,7 @@ class LeftTimers:
         Args:
             left_id: The id of the event.
             awaited: The least watermark of each input that it waits for, or `NEVER`.
-            waiting_from: The start of its first row that waits, or `NEVER`.
+            waiting_from: The start of the first row of its results that waits, or `NEVER`.
         """
         left_index, right_index = self.awaited
         left_index.put(left_id, awaited[LEFT])

@@ -402,8 +402,8 @@ class KeyStore(Generic[StateT]):
         """
         previous = self._take_out(name)
 
-        # A state that does not track its changes has none to append. A state that keeps more than events has a
-        # `plain_count` of 0: the number of its events says nothing about its size.
+        # A state that does not track its changes has none to append. `plain_count` is 0 if a state keeps more than
+        # events, as their number then says nothing about its size.
         event_count = state.plain_count
         appendable = 0
         if previous is not None and state.tracks:

@@ -143,7 +143,10 @@ def _finite(ticks: Iterable[int | None]) -> list[int | None]:
 def _result_arrays(
     task: TaskPayload, keyed_changes: Sequence[tuple[Key, OutputChange]], output_columns: _OutputColumns
 ) -> list[pa.Array]:
-    """Return the columns of results: one per aggregate, or one per field of an operator's rows or of a join's."""
+    """Return the columns of results: one per aggregate, or one per field of an operator's rows or of a join's.
+
+    There is at least one change.
+    """
 
     def key_and_window(row: int) -> tuple[Key, Window]:
         """Return the key and the window of a row, for errors."""

@@ -33,8 +33,8 @@ class TickHeap(Generic[IdT]):
         """Create a heap without entries.
 
         Args:
-            tick_of: Returns the present tick of an id. For an id that is gone it returns None, or a tick under which no
-                owner enters ids, such as `INFINITY`.
+            tick_of: Returns the present tick of an id. For an id that is gone it returns None, or a tick that `enter`
+                is never called with, such as `INFINITY`.
         """
         self._tick_of = tick_of
         self._heap: list[int] = []

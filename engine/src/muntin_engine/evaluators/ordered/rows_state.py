@@ -184,17 +184,13 @@ class RowsState(DelayBuffer):
 
     @property
     def tracks(self) -> bool:
-        """True if the rows that were released since the save are recorded, and the state follows from them.
-
-        States of modules do not follow from rows alone: the modules would have to be called again when the key is read.
-        """
+        """True if the rows that were released since the save are recorded, and the state follows from them."""
+        is_recorded = self._released_since_save is not None and super().tracks
+        # `clear` drops the windows. The rows before it, applied again when the key is read, would bring them back.
+        has_windows = self.windows_state is not None
+        # States of modules do not follow from rows alone: the modules would have to be called again.
         has_states = self.module_state is not None or bool(self.states)
-        return (
-            self._released_since_save is not None
-            and self.windows_state is not None
-            and not has_states
-            and super().tracks
-        )
+        return is_recorded and has_windows and not has_states
 
     def state_rows(self, states: StateReader, inputs: Sequence[NamedInput]) -> Iterator[StateRow]:
         """Yield the rows that wait, those in the window of each partition, and the states of modules."""

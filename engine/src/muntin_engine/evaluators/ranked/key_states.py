@@ -71,7 +71,7 @@ class KeyStates:
         """
         self.label = f"{binding.module.name} {binding.module.version}"
         self.meter: Meter = binding.meter
-        self.place = 0
+        self.place = 0  # of the row that the module was last called for
         self._module: Any = binding.module
         self._called = binding.called
         self._select = binding.select
@@ -206,23 +206,25 @@ class KeyStates:
             stops.append(key.size - 1)
         computed_stops = set(key.newest)
 
-        previous_newest = key.held_count - 1
+        # Each window is `values[oldest:stop]`.
+        previous_stop = key.held_count
         for newest in stops:
             self.place = key.first + newest
+            stop = newest + 1
+            oldest = max(0, stop - size)
+            previous_oldest = max(0, previous_stop - size)
             # Rows that only the previous window has leave, and rows that only this window has enter. If the two windows
             # have no row in common, rows between them do neither.
-            oldest = max(0, newest + 1 - size)
-            previous_oldest = max(0, previous_newest + 1 - size)
-            leaving = values[previous_oldest : min(oldest, previous_newest + 1)]
-            entering = values[max(previous_newest + 1, oldest) : newest + 1]
-            staying_count = previous_newest + 1 - previous_oldest - len(leaving)
+            leaving = values[previous_oldest : min(oldest, previous_stop)]
+            entering = values[max(previous_stop, oldest) : stop]
+            staying_count = max(0, previous_stop - oldest)
             if len(leaving) > staying_count:  # to build the state anew takes fewer rows than to remove these
-                state = self._built(values[oldest : newest + 1])
+                state = self._built(values[oldest:stop])
             else:
                 state = self._moved(state, leaving, entering)
             if newest in computed_stops:
                 results.append(self._result(state))
-            previous_newest = newest
+            previous_stop = stop
         return state
 
     def _moved(self, state: State, leaving: list[Any], entering: list[Any]) -> State:

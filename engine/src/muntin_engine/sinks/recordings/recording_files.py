@@ -37,14 +37,14 @@ def write_run(
     cells: pa.Table | None = None,
     keys: Any = None,
 ) -> None:
-    """Write a start of the query, and the state that it began with.
+    """Write a run, which is a start of the query, and the state that it began with.
 
     Args:
         folder: The recording.
         number: The number of the start, from 0.
         query: The query as data, see `task_to_data`.
         first_batch: The number of the first micro-batch after the start.
-        reads: The queries whose results the query reads, by the numbers of their recordings in `before/`.
+        reads: The queries whose results the query reads, by the numbers of their recordings in `upstream/`.
         cells: The state, with the columns `CELLS`; None if a replay of the recorded micro-batches computes that state.
         keys: The keys whose rows are recorded, as plain data; None for all keys.
     """

@@ -2,7 +2,7 @@
 
 A recording is a folder: `runs/` has a file for each start of the query, with its plan; `rows/` the rows of each map
 task of each micro-batch; and `batches/` a file for each micro-batch that was committed, which names the files of its
-rows. Where the query reads the results of others, `before/` has a recording of each, with `passed_on/` in it: those
+rows. Where the query reads the results of others, `upstream/` has a recording of each, with `passed_on/` in it: those
 results, row for row as the reading query got them in the task of the same number.
 If a file cannot be written, the query goes on, and `stopped.json` says where the recording ends and why.
 """
@@ -101,7 +101,7 @@ class RecordingWriter:
     """Writes a run of a query: its start, and the micro-batches that are committed.
 
     The query may read the results of other queries, its inner queries. Each of these has a recording of its own in the
-    folder `before/`. An inner query comes after the queries whose results it reads itself.
+    folder `upstream/`. An inner query comes after the queries whose results it reads itself.
 
     Attributes:
         rows: The folder of the recording and the keys, for the map tasks, which record rows.

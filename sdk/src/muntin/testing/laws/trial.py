@@ -143,7 +143,7 @@ class CallError(Exception):
     """A method of the module raised, or a state or result cannot be used by any engine.
 
     Attributes:
-        remedy: The remedy for the writer; None if the law that was tried says so.
+        remedy: What the writer is told to do; None if the law that was tried has a remedy of its own.
         method: The method that raised; empty if none did.
     """
 
@@ -159,7 +159,7 @@ def calling(what: str, remedy: str | None = None, method: str = "") -> Iterator[
 
     Args:
         what: The name of the called code in the message.
-        remedy: The remedy for the writer; None for that of the law that is tried.
+        remedy: What the writer is told to do; None if the law that is tried has a remedy of its own.
         method: The method of a module that is called; empty for other code.
     """
     __tracebackhide__ = True

@@ -97,7 +97,7 @@ def _translate_quotient(translator: Translator, node: exp.Div) -> DuckdbExpressi
         raise translator.refusal(node, "divides decimals, whose digits DuckDB does not keep", "cast one to double")
     left = cast(left, pa.float64())
     right = cast(right, pa.float64())
-    return _divided(translator, node, left, right, quotient=f"({left.sql} / {right.sql})", result=pa.float64())
+    return _divided(translator, node, left, right, divided=f"({left.sql} / {right.sql})", result=pa.float64())
 
 
 @rule(exp.IntDiv)
@@ -108,7 +108,7 @@ def _translate_whole_quotient(translator: Translator, node: exp.IntDiv) -> Duckd
         raise translator.type_refusal(node, left, right)
     left = cast(left, pa.int64())
     right = cast(right, pa.int64())
-    return _divided(translator, node, left, right, quotient=f"({left.sql} // {right.sql})", result=pa.int64())
+    return _divided(translator, node, left, right, divided=f"({left.sql} // {right.sql})", result=pa.int64())
 
 
 @rule(exp.Mod)
@@ -122,7 +122,7 @@ def _translate_remainder(translator: Translator, node: exp.Mod) -> DuckdbExpress
     result = _common_number(translator, node, left, right)
     left = cast(left, result)
     right = cast(right, result)
-    return _divided(translator, node, left, right, quotient=f"({left.sql} % {right.sql})", result=result)
+    return _divided(translator, node, left, right, divided=f"({left.sql} % {right.sql})", result=result)
 
 
 def _divided(
@@ -131,7 +131,7 @@ def _divided(
     left: DuckdbExpression,
     right: DuckdbExpression,
     *,
-    quotient: str,
+    divided: str,
     result: pa.DataType,
 ) -> DuckdbExpression:
     """Return a quotient or remainder that is an error where the divisor is zero, and null where an operand is null.
@@ -141,12 +141,12 @@ def _divided(
         node: The division, for the error.
         left: The dividend.
         right: The divisor.
-        quotient: The quotient or remainder in DuckDB's SQL, where the divisor is not zero.
+        divided: The quotient or remainder in DuckDB's SQL, where the divisor is not zero.
         result: The type of the quotient or remainder.
     """
     zero = translator.failure(node, "'division by zero'")
     is_null = f"{right.sql} IS NULL OR {left.sql} IS NULL"
-    sql = f"(CASE WHEN {is_null} THEN NULL WHEN {right.sql} = 0 THEN {zero} ELSE {quotient} END)"
+    sql = f"(CASE WHEN {is_null} THEN NULL WHEN {right.sql} = 0 THEN {zero} ELSE {divided} END)"
     return DuckdbExpression(sql, result, may_raise=True)
 
 

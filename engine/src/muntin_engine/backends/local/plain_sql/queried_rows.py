@@ -115,6 +115,7 @@ class QueriedRows(LocalFrame):
         for number, frame in self.tables.items():
             # All columns are read whose names stand anywhere in the query. A name may be meant for another table, which
             # does no harm.
+            # A table that a query reads has one relation; only a union of streams has several.
             (rows,) = frame.relations(frame.names_in(self.query.sql))
             # A query may read a table twice, as a join of it with itself does. Files can be read again. Other tables
             # may be streams of Arrow data, which can be read only once, so their rows are read into memory.

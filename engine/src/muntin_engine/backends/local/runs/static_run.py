@@ -147,11 +147,11 @@ class StaticRun:
             yield from source.batches_until(are_workers_next)
 
     def _results_of_jobs(self, jobs: Iterator[Job], stage: Stage) -> Iterator[Any]:
-        """Run the rest of a stage in this process and in workers, and yield the results in the order of the jobs.
+        """Run what this process has left of a stage, in it and in workers; yield the results in the order of the jobs.
 
         Args:
-            jobs: The jobs of the rest, each of which is made when it is taken. None is taken in a run without workers,
-                which has no rest.
+            jobs: The jobs that are left, each of which is made when it is taken. None is taken in a run without
+                workers, which leaves none.
             stage: The stage, which counts the jobs that are done.
         """
         if self._pool is None:

@@ -29,7 +29,7 @@ _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 _LOG4J: Final = Path(__file__).with_name("log4j2.properties").as_uri()
 _HAS_CONNECTED: Final = "SPARK_CONNECT_MODE_ENABLED"
 """A variable that PySpark sets when it opens a session of Spark Connect."""
-_ELSEWHERE: Final = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", _HAS_CONNECTED)
+_SET_BY_SPARK: Final = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", _HAS_CONNECTED)
 """Variables that are set where Spark runs already: by `spark-submit`, by users of Spark Connect and by PySpark."""
 
 
@@ -54,7 +54,7 @@ def spark_session(name: str = "muntin") -> SparkSession:
         end_jvm()  # PySpark has to forget it
     if active_context() is not None:
         return prepare_session(SparkSession.builder.getOrCreate())
-    if any(variable in os.environ for variable in _ELSEWHERE):
+    if any(variable in os.environ for variable in _SET_BY_SPARK):
         return prepare_session(SparkSession.builder.appName(name).getOrCreate())
     return local_session(name)
 

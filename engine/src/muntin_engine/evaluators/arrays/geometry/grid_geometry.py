@@ -390,6 +390,7 @@ def _alive(piece: StretchTable, first_live: int) -> StretchTable:
     """Return the stretches of a piece, one table of the store, that do not end before the first live slice."""
     if not piece.are_points:
         return piece.alive(first_live)
+    # Points are in the order of their slices, so the live ones are the end of the piece: a view that costs no copy.
     alive = between(piece, first_live, NEVER + 1)  # no slice has a larger number than `NEVER`
     if 2 * len(alive) < len(piece):
         # A view would keep the whole piece in memory, most of which is dead: copy the live part.

@@ -91,14 +91,15 @@ def from_blob(blob: bytes, parts: Mapping[Part, Component | None], *, has_rows: 
     values: dict[Part, object] = {}
     for part, component in parts.items():
         name = _name(part)
-        if component is None:  # lists of rows are packed after the tables, before other bytes
+        if component is None:  # lists of rows come after the tables, and before the further bytes of the caller
             packed_lists, *packed = packed
             values[part] = RowLists.from_blob(packed_lists, numbers["weight"])
         elif name in numbers:
             values[part] = Dense(component, numbers[name].view(component.dtype))
         elif name in table.column_names:
             values[part] = from_arrow(component, table.column(name))
-        # Otherwise the part is missing: `PAYLOADS` is where a form took all rows.
+        # Otherwise the part was not written. Only the count `PAYLOADS` may be missing, if the form left out no row:
+        # then it is the weight.
 
     # The names of the columns of rows begin with `i`.
     row_columns = [name for name in table.column_names if name[0] == "i"]
