@@ -220,7 +220,7 @@ class AffectedWindows:
             return []
         # As the horizon moves on, more windows exist of events without an end: of those that have none now, and of
         # those that had none before the batch.
-        endless_events = state.events.until_after(INFINITY - 1)
+        endless_events = state.events.endless()
         for change in changes:
             if change.present is not None and change.previous is not None and change.previous.is_endless:
                 endless_events.append(change.present)

@@ -8,14 +8,15 @@ changes output before its cause, so rows are shortened instead of retracted.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from muntin import INFINITY, Window
 from muntin_engine.evaluators.general.affected import Affected
 from muntin_engine.evaluators.general.emission import Emission
 from muntin_engine.evaluators.general.key_state import KeyState
-from muntin_engine.evaluators.general.time_bound_results import ResultsAsKnown, output_ends
+from muntin_engine.evaluators.general.successors import OutputCuts, output_cuts
+from muntin_engine.evaluators.general.time_bound_results import ResultsAsKnown
 from muntin_engine.evaluators.general.window_index import WindowEntry, by_window
 from muntin_engine.evaluators.keyed.computation import ModuleComputation, Slide, WindowResults
 from muntin_engine.evaluators.keyed.live_output import OutputRow, replace_rows, replace_rows_from
@@ -67,10 +68,15 @@ class SpeculativeEmission(Emission):
         del previous, progress  # the affected windows depend on both already
         contents = self._contents(key, state, affected)
         output: list[OutputChange] = []
+        begins: Mapping[Window, int] = {}
         if self._query.is_time_bound:
-            output += self._shorten_replaced(state, affected, contents)
+            cuts = output_cuts(self._query, state.windows, affected, contents.keys())
+            output += self._shorten_replaced(state, cuts)
+            begins = cuts.begins
         for window in sorted(contents, key=by_window):
-            output += self._replace(state, window, contents[window], affected[window])
+            # Output before a change stays as it is, unless the window is emitted for the first time.
+            since = None if affected[window].opened_by_time else begins.get(window)
+            output += self._replace(state, window, contents[window], since)
         return output
 
     def _contents(self, key: object, state: KeyState, affected: dict[Window, Affected]) -> dict[Window, Content]:
@@ -86,19 +92,19 @@ class SpeculativeEmission(Emission):
         # The states of some windows can be updated with the change; all others are computed in one sweep.
         for window, change in affected.items():
             entry = state.windows.get(window)
+            was_visible = bool(entry.size)
+            if was_visible and change.exists and not change.touches_members:
+                continue  # its content is as before
+            contents[window] = _NO_CONTENT  # unless the window exists, and has members
             if not change.exists:
-                contents[window] = _NO_CONTENT
-            elif not entry.size:  # a window that was not visible before has no state to update
-                contents[window] = _NO_CONTENT  # unless the sweep finds members
+                continue
+            # A stored state has all members of the window. In a window of several pieces only the last one is computed
+            # from all members: so the state is of use if the change is in that piece.
+            can_update = was_visible and self._can_update_all(entry, change)
+            if can_update and self._alters_last_piece_alone(window, change, event_starts):
+                contents[window] = self._updated_content(key, window, entry, change)
+            else:
                 windows_to_sweep.append(window)
-            elif change.touches_members:
-                # A stored state has all members of the window. In a window of several pieces only the last one is
-                # computed from all members: so the state is of use if the change is in that piece.
-                if self._can_update_all(entry, change) and self._is_last_piece(window, change, event_starts):
-                    contents[window] = self._updated_content(key, window, entry, change)
-                else:
-                    contents[window] = _NO_CONTENT
-                    windows_to_sweep.append(window)
         if not windows_to_sweep:
             return contents
 
@@ -127,7 +133,7 @@ class SpeculativeEmission(Emission):
         # To build the state anew, the module gets all members after the change.
         return len(change.added) + len(change.removed) < entry.size + change.growth
 
-    def _is_last_piece(self, window: Window, change: Affected, event_starts: Sequence[int]) -> bool:
+    def _alters_last_piece_alone(self, window: Window, change: Affected, event_starts: Sequence[int]) -> bool:
         """Return True if a change alters only the last piece of a window, whose result uses all its members.
 
         A time-bound window has a piece for each stretch between the starts of members; any other window is one piece.
@@ -214,26 +220,30 @@ class SpeculativeEmission(Emission):
             return self._as_known.rows_around(key, window, members, change.sync_time)
         return None
 
-    def _shorten_replaced(
-        self, state: KeyState, affected: dict[Window, Affected], contents: dict[Window, Content]
-    ) -> list[OutputChange]:
+    def _shorten_replaced(self, state: KeyState, cuts: OutputCuts) -> list[OutputChange]:
         """Shorten the live output of each window that no longer exists and in whose place there is another one."""
         output: list[OutputChange] = []
-        for window, end in output_ends(self._query, state.windows, affected, contents.keys()).items():
+        for window, end in cuts.ends.items():
             entry = state.windows.get(window)
             live_rows, changes = replace_rows_from(end, window, entry.live_rows, rows=(), next_id=state.next_serial)
             state.windows.put(window, entry._replace(live_rows=live_rows))
             output += changes
         return output
 
-    def _replace(self, state: KeyState, window: Window, content: Content, change: Affected) -> list[OutputChange]:
-        """Replace the live rows of a window by those of its new content; return the changes of the output."""
+    def _replace(self, state: KeyState, window: Window, content: Content, since: int | None) -> list[OutputChange]:
+        """Replace the live rows of a window by those of its new content; return the changes of the output.
+
+        Args:
+            state: The state of the key.
+            window: The window.
+            content: Its new content.
+            since: The tick from which on the output is replaced; None to replace all of it.
+        """
         previous_live = state.windows.get(window).live_rows
-        if self._query.is_time_bound and not change.opened_by_time:
-            since = change.sync_time  # output before the change stays as it is
-            live_rows, output = replace_rows_from(since, window, previous_live, content.rows, next_id=state.next_serial)
-        else:
+        if since is None:
             live_rows, output = replace_rows(window, previous_live, content.rows, next_id=state.next_serial)
+        else:
+            live_rows, output = replace_rows_from(since, window, previous_live, content.rows, next_id=state.next_serial)
         state.windows.put(window, WindowEntry(content.size, content.states, live_rows))
         return output
 

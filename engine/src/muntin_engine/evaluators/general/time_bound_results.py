@@ -1,128 +1,23 @@
 """Time-bound results: the result at each tick of a window uses the input up to that tick alone.
 
-So a window is computed in pieces, and the output of a window whose place another one took is shortened from the tick
-of the change on, not retracted: a time-bound result never changes output before its cause.
+So a window is computed in pieces. A time-bound result never changes output before its cause: see `successors` for what
+becomes of the output of a window whose place another one takes.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import count, pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from muntin import INFINITY, Window
-from muntin_engine.evaluators.general.affected import Affected
-from muntin_engine.evaluators.general.window_index import WindowEntry, WindowIndex
 from muntin_engine.evaluators.keyed.computation import ModuleComputation
 from muntin_engine.evaluators.keyed.event_index import StoredEvent, by_start
 from muntin_engine.evaluators.keyed.live_output import LiveRow, OutputRow, replace_rows_from
 from muntin_engine.evaluators.keyed.timestamps import Timestamper
 from muntin_engine.plan.evaluator_query import EvaluatorQuery
 from muntin_engine.state.frozen_values import freeze
-
-
-class _ReplacedWindows(NamedTuple):
-    """The windows with live output that did not exist before a batch, or do not exist after it, each with its entry.
-
-    A window may be in both lists.
-
-    Attributes:
-        absent_before: The windows that did not exist before the batch: earlier batches replaced them.
-        absent_after: The windows that do not exist after the batch.
-    """
-
-    absent_before: list[tuple[Window, WindowEntry]]
-    absent_after: list[tuple[Window, WindowEntry]]
-
-
-def output_ends(
-    query: EvaluatorQuery, index: WindowIndex, affected: dict[Window, Affected], changed_windows: Collection[Window]
-) -> dict[Window, int]:
-    """Return the ticks at which the live output of replaced windows has to end, by the window.
-
-    A replaced window no longer exists; its successor took its place. The output of the successor begins where that of
-    the replaced window ends, so the successor's sync time in `affected` is moved back to that tick.
-
-    Args:
-        query: The query.
-        index: The windows before the batch.
-        affected: The windows that the batch affects; this function changes their sync times.
-        changed_windows: The affected windows whose content changes.
-
-    Cost: linear in the entries of the index, by a logarithmic factor.
-    """
-    replaced = _replaced_windows(index, affected, changed_windows)
-
-    # Only successors that the batch changes matter: as they were, they say where output was cut, and as they are, where
-    # it is to be cut now.
-    existing_before = {window for window in changed_windows if index.get(window).size}
-    existing_after = [window for window in changed_windows if affected[window].exists]
-
-    # The output of a window that an earlier batch replaced was cut where its successor began. A change of that
-    # successor may move the cut.
-    ends: dict[Window, int] = {}
-    for window, successor in _successors(query, replaced.absent_before, existing_before):
-        ends[window] = affected[successor].sync_time
-
-    # The output of a window that no longer exists ends at the first tick that a change of the window or of its
-    # successor alters. A window that an earlier batch replaced has no change of its own.
-    for window, successor in _successors(query, replaced.absent_after, existing_after):
-        change = affected[window] if window in existing_before else affected[successor]
-        ends[window] = min(change.sync_time, affected[successor].sync_time, ends.get(window, INFINITY))
-        affected[successor].sync_time = ends[window]
-
-    # A replaced window that exists again has output again from the tick on at which its output had ended.
-    for window in list(ends):
-        if window in changed_windows and affected[window].exists:
-            affected[window].sync_time = min(affected[window].sync_time, ends.pop(window))
-    return ends
-
-
-def _replaced_windows(
-    index: WindowIndex, affected: dict[Window, Affected], changed_windows: Collection[Window]
-) -> _ReplacedWindows:
-    """Find the windows of a key that have live output, but did not exist before the batch or do not exist after it."""
-    replaced = _ReplacedWindows([], [])
-    for window, entry in index.items():
-        if not entry.live_rows:
-            continue
-        # An entry without members is of a window that an earlier batch replaced: its shortened output is still live.
-        existed = bool(entry.size)
-        exists = affected[window].exists if window in changed_windows else existed
-        if not existed:
-            replaced.absent_before.append((window, entry))
-        if not exists:
-            replaced.absent_after.append((window, entry))
-    return replaced
-
-
-def _successors(
-    query: EvaluatorQuery, replaced: Iterable[tuple[Window, WindowEntry]], existing: Iterable[Window]
-) -> Iterator[tuple[Window, Window]]:
-    """Yield the replaced windows whose successor exists, each with its successor.
-
-    The successor of a window is the last window that starts in a range and lasts beyond it; the kind of windows says
-    which range.
-
-    Args:
-        query: The query.
-        replaced: The replaced windows, with their entries.
-        existing: The windows that exist.
-    """
-    candidates = sorted(existing, key=by_start)
-    for window, entry in replaced:
-        first_output = min(live_row.row.start for live_row in entry.live_rows)
-        possible_starts = query.window.successor(window, first_output)
-        if possible_starts is None:
-            continue
-        least_start, greatest_start = possible_starts
-        place = bisect_right(candidates, greatest_start, key=by_start) - 1
-        if place < 0:
-            continue
-        candidate = candidates[place]
-        if least_start <= candidate.start and greatest_start < candidate.end:
-            yield window, candidate
 
 
 class ResultsAsKnown:

@@ -163,7 +163,7 @@ class Closing:
         visibility = INFINITY
         if self._is_speculative:
             visibility = assigner.next_end(events, progress.max_event_time)
-        elif self._query.follows_open_windows and events.until_after(INFINITY - 1):
+        elif self._query.follows_open_windows and events.endless():
             visibility = assigner.next_horizon(progress.horizon)
 
         clock = INFINITY

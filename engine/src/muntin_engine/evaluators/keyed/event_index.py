@@ -312,6 +312,10 @@ class EventIndex:
         ordered = self.ordered
         return ordered[bisect_right(ordered, tick, key=by_until) :]
 
+    def endless(self) -> list[StoredEvent]:
+        """Return the events whose membership has no end."""
+        return self.until_after(INFINITY - 1)
+
     def until_at_most(self, tick: int) -> list[StoredEvent]:
         """Return the events whose membership ends at a tick or before."""
         # New events need not be put in order while each of their memberships ends after the tick.
