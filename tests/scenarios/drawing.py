@@ -140,12 +140,15 @@ def time_bound(random: Random) -> Scenario:
 
 
 def on_grids(random: Random) -> Scenario:
-    """Draw what may be merged over slices: grids, one or several, over points or lifetimes, revised or not."""
+    """Draw what is merged over slices, or slides: grids, one or several, over points or lifetimes, revised or not."""
     modules = random.choice((COLUMNAR, COLUMNAR, MERGED))
     window: Any = random.choice(GRIDS) if random.random() < 0.7 else random.choice(SHARED)
     kinds: tuple[Lifetimes, ...] = ("points", "intervals")
     if isinstance(window, WindowSpecification):  # no evaluator has several sizes of windows over revised events
         kinds = ("points", "intervals", "named")
+    elif random.random() < 0.3:
+        # Of windows of several sizes, some may be one slice each, and others consist of many.
+        modules = {"sliding": OF_ROWS["sliding"]}
     lifetimes = random.choice(kinds)
     emit = random.choice(list(EmitPolicy)) if lifetimes == "named" else EmitPolicy.FINAL
     return scenario_of(random, _merging(random, window, modules, lifetimes, emit), nulls=0.2)
