@@ -213,6 +213,7 @@ class Scenario:
         assert isinstance(query, Query)
         assert isinstance(expected_output, ExpectedOutput)
         reference_input = expected_output.reference_input
+        reach = max(window.reach for window in query.named.values())
 
         # A row with a column that makes no sense. Such ids are above those of all events.
         row = run.row(random.choice(("a", "b", None)), 10**6 + run.counts["sent"], 0, 1, 1)
@@ -234,6 +235,8 @@ class Scenario:
             # Where output changes at the ends of windows alone, a row is late if one of its windows is complete.
             far = query.longest if steps_of(query.plan()) else 0
             start = watermark - far - random.randint(1, 9)
+            # The stream says something about the reach of a late row too, which must not move the horizon here.
+            start = min(start, reference_input.progress.horizon - reach - 1)
             yield "late", row | {"start": start, "end": start + 1, "id": 2 * 10**6 + run.counts["sent"]}
 
         # A revision that is not late itself, of an event that no legal change reaches any more.
@@ -241,7 +244,6 @@ class Scenario:
         if settled_events:
             key, id, start = random.choice(settled_events)
             progress = reference_input.progress_of(key)
-            reach = max(window.reach for window in query.named.values())
             ends = range(progress.watermark, progress.horizon - reach + 1)  # later ones would move the horizon
             if ends:
                 row = run.row(key, id, start, random.choice(ends), 1)
