@@ -31,7 +31,7 @@ from muntin_engine.backends.spark.foreach_batch.query_ids import QueryId
 from muntin_engine.backends.spark.session.classic import Py4JError
 from muntin_engine.backends.spark.session.ended import has_ended
 from muntin_engine.backends.spark.session.settings import LOG
-from muntin_engine.errors import SinkError
+from muntin_engine.errors import SinkError, StateError
 from muntin_engine.plan import Plan
 from muntin_engine.sinks.addresses import unpatterned
 from muntin_engine.sinks.sink import Sink
@@ -275,6 +275,7 @@ class BatchWriter:
 
         Raises:
             SinkError: A sink failed.
+            StateError: A sink is ahead of the checkpoint or behind it, or has lost rows.
         """
         # This action evaluates all buckets. Only sizes and metrics come to the driver; the data stays with Spark.
         summaries: list[list[Row]] = [[] for _ in self._queries]
@@ -312,6 +313,7 @@ class BatchWriter:
 
         Raises:
             SinkError: A sink failed.
+            StateError: A sink is ahead of the checkpoint or behind it, or has lost rows.
         """
         query = self._queries[place]
         metrics = _metrics(summary)
@@ -336,6 +338,8 @@ class BatchWriter:
                 sink.take_count(count)
                 sink.take_input_id(input_id)
                 sink.write(rows, batch_id)
+            except StateError:
+                raise  # rows are gone, or are those of another time: it says so itself, and what to restore
             except Exception as error:  # the code of a sink may raise any exception
                 reason = root_cause(error) if is_from_spark(error) else f"{type(error).__name__}: {error}"
                 raise SinkError(query.spelled(output), sink=str(sink), batch_id=batch_id, reason=reason) from error
