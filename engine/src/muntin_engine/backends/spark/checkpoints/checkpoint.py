@@ -574,6 +574,15 @@ class Checkpoint:
         return [] if self._record is None else self._record.destinations
 
     @property
+    def checked_destinations(self) -> list[str] | None:
+        """The folders, tables and topics that must have the last micro-batch; None if it was written to no sink.
+
+        That is a micro-batch in which Spark only gave the state another number of partitions: each sink is rightly one
+        micro-batch behind.
+        """
+        return self.destinations if self.repartitioned_batch is None else None
+
+    @property
     def names(self) -> list[str]:
         """The names of the queries, if they are of one pass."""
         return [] if self._record is None else self._record.names

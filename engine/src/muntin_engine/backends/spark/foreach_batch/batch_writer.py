@@ -199,10 +199,10 @@ class BatchWriter:
         queries: Sequence[QuerySinks],
         query_id: QueryId,
         checkpoint: str,
+        destinations: Collection[str] | None,
         note: CheckpointNote | None = None,
         input_id: str = "",
         recordings: Sequence[RecordingWriter | None] = (),
-        destinations: Collection[str] | None = None,
     ) -> None:
         """Create the writer to the sinks of queries.
 
@@ -210,11 +210,11 @@ class BatchWriter:
             queries: The sinks of each query, in the order of the pass.
             query_id: Spark's id of the query.
             checkpoint: The path of the checkpoint.
+            destinations: The destinations that must have the last micro-batch, as `Checkpoint.checked_destinations` has
+                them.
             note: The note that is written to the checkpoint with the first micro-batch that has a row; None for none.
             input_id: The id of the input of the only micro-batch that is written; empty if Spark plans micro-batches.
             recordings: The recording of each query, None for a query without one; empty if no query has one.
-            destinations: The destinations that the queries have written to before. None if the last micro-batch was
-                written to no sink, so that sinks may be behind the checkpoint.
         """
         self._destinations = destinations
         self._checkpoint = checkpoint

@@ -104,6 +104,7 @@ def write_last_windows(
             queries.sinks,
             query_id=StoredQueryId(fspath(path)),
             checkpoint=fspath(path),
+            destinations=checkpoint.checked_destinations,
             note=checkpoint.closing_begins,
             input_id=END_OF_STREAM,
             recordings=recordings,

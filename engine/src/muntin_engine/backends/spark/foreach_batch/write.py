@@ -98,24 +98,20 @@ def write(request: WriteRequest) -> StreamingQuery:
             _SINKS.info("%s=%s: each row arrives %s", query_sinks.spelled(output), sink, sink.guarantee)
     begin_recordings(recordings, outputs.queries, stored_checkpoint)
 
-    # The last micro-batch of an earlier start may have been one in which Spark only gave the state another number of
-    # partitions. It ran no query and wrote to no sink: each sink is rightly one micro-batch behind, so none is checked.
-    repartitioned_batch = stored_checkpoint.repartitioned_batch
-    checked_destinations = stored_checkpoint.destinations if repartitioned_batch is None else None
-
     # The first micro-batch may run before Spark has returned the id of the query: the writer then waits for it.
     query_id = StartedQuery()
     batch_writer = BatchWriter(
         outputs.sinks,
         query_id=StoredQueryId(checkpoint) if is_remote else query_id,
         checkpoint=checkpoint,
+        destinations=stored_checkpoint.checked_destinations,
         note=note,
         recordings=recordings,
-        destinations=checked_destinations,
     )
 
     # Tasks see the settings that the session has at the start: Spark copies them for the query's own session.
     settings = recording_settings(recordings, outputs.queries)
+    repartitioned_batch = stored_checkpoint.repartitioned_batch
     if repartitioned_batch is not None:
         settings[REPARTITIONED] = str(repartitioned_batch)
     usual_name = _usual_name(queries)
