@@ -317,9 +317,7 @@ class BatchWriter:
         """
         query = self._queries[place]
         metrics = _metrics(summary)
-        # The watermark of the results is the least one of all buckets.
-        bucket_watermarks = [value for name, value in metrics if name == OUTPUT_WATERMARK]
-        watermark = min(bucket_watermarks, default=EARLIEST)
+        watermark = _watermark_of(metrics)
         for output, sink in query.sinks.items():
             if output == METRICS:
                 schema = query.schemas[output]
@@ -333,7 +331,7 @@ class BatchWriter:
                 if not self._is_open:
                     sink.open(self._query_id.of(rows.sparkSession))
                     self._check_sink(f"{query.spelled(output)}={sink}", sink, batch_id, input_id)
-                if output == RESULTS:
+                if output == RESULTS and watermark is not None:
                     sink.take_watermark(watermark)
                 sink.take_count(count)
                 sink.take_input_id(input_id)
@@ -403,3 +401,16 @@ def _metrics(summary: Sequence[Row]) -> list[tuple[str, int]]:
         if row.totals is not None:
             metrics += row.totals.items()
     return metrics
+
+
+def _watermark_of(metrics: Sequence[tuple[str, int]]) -> int | None:
+    """Return the watermark of the results of a query, which is the least one of all buckets.
+
+    None if no bucket was evaluated, or if there was no progress yet.
+
+    Args:
+        metrics: The metrics of all buckets, as `_metrics` returns them.
+    """
+    bucket_watermarks = [value for name, value in metrics if name == OUTPUT_WATERMARK]
+    watermark = min(bucket_watermarks, default=EARLIEST)
+    return None if watermark == EARLIEST else watermark
