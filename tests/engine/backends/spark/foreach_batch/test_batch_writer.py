@@ -106,6 +106,19 @@ def test_a_sink_gets_no_watermark_before_any_progress(spark: SparkSession) -> No
     assert table.watermarks == []
 
 
+def test_one_task_reads_the_blobs_of_a_micro_batch_with_few_rows(spark: SparkSession) -> None:
+    table = SharedTable()
+    writer_to(results=table)(blobs_of(spark, blob("results", 1), blob("late", 1)), 0)
+    assert table.partition_counts == [1]
+
+
+def test_an_output_with_few_rows_beside_one_with_many_is_not_read_by_one_task(spark: SparkSession) -> None:
+    """The one task would read the blobs of both."""
+    table = SharedTable()
+    writer_to(results=table)(blobs_of(spark, blob("results", 1), blob("late", 20_000)), 0)
+    assert table.partition_counts == [2]
+
+
 def test_a_table_that_is_behind_its_checkpoint_once_it_is_open_is_refused_as_state(spark: SparkSession) -> None:
     """An error of the sink would say that nothing is lost."""
     writer = writer_to(destinations=["a table"], results=SharedTable(last_number=3))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from os import PathLike
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -47,8 +48,8 @@ METRICS: Final = "metrics"
 _BLOBS: Final = "blobs"
 """The folder in the checkpoint for the blobs of a micro-batch, if the session refuses to persist them."""
 
-_FEW: Final = 10_000
-"""The number of rows of a micro-batch up to which one task reads all of them."""
+_MOST_ROWS_OF_ONE_TASK: Final = 10_000
+"""The number of rows in all outputs of a micro-batch up to which one task reads the blobs of each output."""
 
 
 def schemas_of(query: PlannedQuery) -> dict[str, spark_types.StructType]:
@@ -289,6 +290,12 @@ class BatchWriter:
             self._note.write(blobs.sparkSession, batch_id)
             self._note = None  # it is written once in a run
 
+        # A task costs more than a few rows do, and writes a file of its own: one task reads few rows. To find those of
+        # its output it reads the blobs of all outputs of all queries, so the rows of all of them count.
+        row_count = sum(row.rows for row in chain.from_iterable(summaries) if row.is_blob)
+        if row_count <= _MOST_ROWS_OF_ONE_TASK:
+            blobs = blobs.coalesce(1)
+
         input_id = self._input_id or input_id_of(self._checkpoint, batch_id)
         for place, summary in enumerate(summaries):
             self._write_query(place, blobs, summary, batch_id, input_id)
@@ -357,12 +364,7 @@ class BatchWriter:
         schema = query.schemas[output]
         # A row without a blob is a metric or a watermark.
         count = sum(row.rows for row in summary if row.is_blob and row.stream in STREAMS[output])
-        if count:
-            # A task costs more than a few rows do, and writes a file of its own: one task reads few rows.
-            partitioned_blobs = blobs.coalesce(1) if count <= _FEW else blobs
-            rows = typed_rows(partitioned_blobs, output, schema, place)
-        else:
-            rows = blobs.sparkSession.createDataFrame([], schema)
+        rows = typed_rows(blobs, output, schema, place) if count else blobs.sparkSession.createDataFrame([], schema)
         if output == RESULTS:
             rows = selected(rows, query.selection)
             if count and query.selection.condition is not None:
