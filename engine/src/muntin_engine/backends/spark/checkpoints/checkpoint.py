@@ -29,7 +29,7 @@ from muntin_engine.backends.spark.checkpoints.sink_checks import (
     check_not_behind,
     input_id_of,
 )
-from muntin_engine.backends.spark.checkpoints.stored_state import StoredState, buckets_of
+from muntin_engine.backends.spark.checkpoints.stored_state import LastCommit, StoredState, buckets_of
 from muntin_engine.backends.spark.failures.root_cause import RESTORE, root_cause
 from muntin_engine.backends.spark.private_parts import has_java_context
 from muntin_engine.backends.spark.session.classic import Py4JError
@@ -205,10 +205,13 @@ class Checkpoint:
             changes |= dict.fromkeys(changes_of_row)
 
         if reads_state and self._last_commit >= 0:
-            # If Spark gave the state another number of partitions in the last micro-batch, it moved buckets unchanged:
-            # their state is of an earlier one.
-            last_batch = self._last_commit if self.repartitioned_batch is None else None
-            self.state.check_partitions(buckets_of(plans, names), self.query_id, last_batch)
+            commit = LastCommit(
+                query_id=self.query_id,
+                batch=self._last_commit,
+                repartitioned_batch=self.repartitioned_batch,
+                has_begun=self.has_begun,
+            )
+            self.state.check_partitions(buckets_of(plans, names), commit)
         return list(changes)
 
     def _stored_identities(
