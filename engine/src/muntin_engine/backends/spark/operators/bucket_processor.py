@@ -44,7 +44,10 @@ _NO_BUCKET: Final = -1
 """The key under which every partition keeps its note of idle micro-batches: the id of no bucket."""
 
 _WITH_STATE: Final[set[tuple[str, int]]] = set()
-"""The buckets that have had state in this process: each as the id of its query and its own id."""
+"""The buckets that have written state in this process: each as the id of its query and its own id.
+
+On Spark Connect the id of the query is empty, so buckets of the same id in different queries count as one.
+"""
 
 
 class MapCells:
@@ -123,8 +126,9 @@ class BucketProcessor(StatefulProcessor):
         task = open_task(self._tasks[bucket])
         origin = _origin_of(bucket)
 
-        # A bucket that has had state in this process lacks no cell. So Spark need not be asked before each read whether
-        # there is a cell.
+        # A bucket that has written state in this process is taken to have all of its cells, so that Spark need not be
+        # asked before each read whether there is one. At worst, where the micro-batch that wrote them was not committed
+        # and comes again, or another query wrote them (see `_WITH_STATE`), Spark logs its warning of a missing value.
         bucket_of_query = (origin.query if origin else "", bucket)
         self._cells.may_be_new = bucket_of_query not in _WITH_STATE
 
