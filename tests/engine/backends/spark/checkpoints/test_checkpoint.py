@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from muntin import function, hopping, tumbling
 from muntin_engine import Query, events, functions, module
+from muntin_engine.backends.spark.checkpoints.checkpoint import Checkpoint
 from muntin_engine.backends.spark.failures.root_cause import root_cause
 from muntin_engine.errors import Difference, StateError, StateMismatchError
 from muntin_engine.testing.streaming.job_on_spark import setting
@@ -235,7 +236,7 @@ def test_a_damaged_record_of_the_query_is_named(story: Story) -> None:
     sound = record.read_bytes()
     for text in (b"", b'{"queries": [', b"[]", b"\xff\xfe", sound.replace(b"window", b"wi\xffdow")):
         record.write_bytes(text)
-        with pytest.raises(StateError, match=r"muntin/0 is damaged: .*\n  expected: .*\n  delete the folder") as caught:
+        with pytest.raises(StateError, match=r"muntin/0 is damaged: .*\n  expected: .*\n  delete the") as caught:
             query.check(story.checkpoint)
         assert caught.value.__cause__ is not None
 
@@ -265,6 +266,27 @@ def test_metadata_of_spark_that_is_cut_short_is_named(story: Story) -> None:
     metadata.write_bytes(metadata.read_bytes()[:-9])
     with pytest.raises(StateError, match=r"the file .*/metadata is damaged: .*\n.*as JSON\n  put back a copy"):
         story.write(query)
+
+
+def committed(folder: Path, files: Mapping[str, str]) -> Path:
+    """Return the folder of a checkpoint of one committed micro-batch, with further files."""
+    for name, text in {"offsets/0": "v1", "commits/0": "v1", **files}.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return folder
+
+
+def test_a_checkpoint_below_a_folder_of_the_name_of_a_mark_does_not_have_that_mark(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    checkpoint = committed(tmp_path / "muntin" / "closed" / "checkpoint", {"muntin/0/part-0.txt": "{}"})
+    assert not Checkpoint(spark, checkpoint).is_closed
+
+
+def test_a_checkpoint_with_a_file_in_the_folder_of_a_mark_has_the_mark(spark: SparkSession, tmp_path: Path) -> None:
+    checkpoint = committed(tmp_path / "checkpoint", {"muntin/closed/part-0.txt": "{}"})
+    assert Checkpoint(spark, checkpoint).is_closed
 
 
 class OtherCode(First):

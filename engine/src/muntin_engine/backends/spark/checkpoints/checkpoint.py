@@ -287,7 +287,7 @@ class Checkpoint:
         # begun, `next_input` is None, and no sink may have a next micro-batch.
         last_input = input_id_of(self._path, self._last_commit)
         next_input = input_id_of(self._path, self._last_commit + 1) if self.is_cut_short else None
-        if self._last_commit >= 0 and self._has_note(_CLOSING):
+        if self._last_commit >= 0 and self._has_mark(_CLOSING):
             next_input = END_OF_STREAM
 
         for name, sink in sinks.items():
@@ -352,7 +352,7 @@ class Checkpoint:
         Raises:
             StateError: The stream was closed.
         """
-        if self._has_note(_CLOSED):
+        if self._has_mark(_CLOSED):
             raise StateError(
                 f"the checkpoint {self._path} is closed: its last windows were emitted, so every further row would "
                 "be late\n"
@@ -367,7 +367,7 @@ class Checkpoint:
             StateError: The stream was closed, or closing it was cut short.
         """
         self.check_not_closed()
-        if self._has_note(_CLOSING):
+        if self._has_mark(_CLOSING):
             raise StateError(
                 f"the checkpoint {self._path} was being closed when that was cut short: some sinks may have its last "
                 "windows\n"
@@ -383,7 +383,7 @@ class Checkpoint:
         Raises:
             StateError: A file with a schema does not exist at the path in the metadata, or a copy was cut short.
         """
-        if self._has_note(COPYING):
+        if self._has_mark(COPYING):
             raise cut_short_copy_error(self._path)
         for name, metadata in self._folder.operator_metadata():
             for file in schema_files_in(metadata, f"{self._path}/{name}"):
@@ -477,7 +477,7 @@ class Checkpoint:
     @property
     def is_closed(self) -> bool:
         """True if the stream was closed."""
-        return self._has_note(_CLOSED)
+        return self._has_mark(_CLOSED)
 
     @property
     def is_cut_short(self) -> bool:
@@ -631,9 +631,11 @@ class Checkpoint:
         """The numbers of the micro-batches that a record was written with."""
         return numbers_in(self._record_files)
 
-    def _has_note(self, name: str) -> bool:
-        """True if the checkpoint has a note of a name, such as that the stream is closed."""
-        return any(f"/{FOLDER}/{name}/" in file for file in self._record_files)
+    def _has_mark(self, name: str) -> bool:
+        """True if the checkpoint has a mark of a name, such as that the stream is closed."""
+        # A mark is a folder, so the file in it is compared by the folders right above it: the checkpoint itself may lie
+        # below folders of these names.
+        return any(file.rsplit("/", 3)[1:3] == [FOLDER, name] for file in self._record_files)
 
     def _numbers(self, log: str) -> list[int]:
         """Return the numbers of the micro-batches in one of Spark's logs, `offsets` or `commits`."""
