@@ -289,6 +289,15 @@ def test_a_checkpoint_with_a_file_in_the_folder_of_a_mark_has_the_mark(spark: Sp
     assert Checkpoint(spark, checkpoint).is_closed
 
 
+def test_advice_for_a_damaged_record_leaves_the_marks_beside_it(spark: SparkSession, tmp_path: Path) -> None:
+    """Without the mark `closed`, a closed stream would be gone on with."""
+    checkpoint = committed(tmp_path / "checkpoint", {"muntin/0/part-0.txt": "{", "muntin/closed/part-0.txt": "{}"})
+    with pytest.raises(
+        StateError, match=r"\n  delete the folder .*/checkpoint/muntin/0, and no other: an older record"
+    ):
+        _ = Checkpoint(spark, checkpoint).names
+
+
 class OtherCode(First):
     """A module of the same version as `First`, with other code."""
 
