@@ -298,6 +298,14 @@ def test_advice_for_a_damaged_record_leaves_the_marks_beside_it(spark: SparkSess
         _ = Checkpoint(spark, checkpoint).names
 
 
+def test_a_copy_that_was_cut_short_is_named_before_a_record_that_is_cut_short_in_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    checkpoint = committed(tmp_path / "copy", {"muntin/0/part-0.txt": "{", "muntin/copying/begun": "not whole"})
+    with pytest.raises(StateError, match="is a copy that was cut short"):
+        Checkpoint(spark, checkpoint).in_order({"a": "query", "b": "query"})
+
+
 class OtherCode(First):
     """A module of the same version as `First`, with other code."""
 

@@ -383,8 +383,7 @@ class Checkpoint:
         Raises:
             StateError: A file with a schema does not exist at the path in the metadata, or a copy was cut short.
         """
-        if self._has_mark(COPYING):
-            raise cut_short_copy_error(self._path)
+        self._check_whole()
         for name, metadata in self._folder.operator_metadata():
             for file in schema_files_in(metadata, f"{self._path}/{name}"):
                 if self._folder.lies_at(file.root):
@@ -402,6 +401,15 @@ class Checkpoint:
                     file.path,
                     COMMAND,
                 )
+
+    def _check_whole(self) -> None:
+        """Raise if the checkpoint is a copy that was cut short.
+
+        Raises:
+            StateError: It is one.
+        """
+        if self._has_mark(COPYING):
+            raise cut_short_copy_error(self._path)
 
     def _damage_of(self, name: str) -> StateError | None:
         """Return the error that names the damaged files of the checkpoint, if a file has other bytes than Spark wrote.
@@ -600,8 +608,10 @@ class Checkpoint:
         """The newest record that was written with a committed micro-batch; None if there is none.
 
         Raises:
-            StateError: The record is damaged.
+            StateError: The record is damaged, or a copy was cut short.
         """
+        # The record of such a copy may be damaged too, and its advice would not help.
+        self._check_whole()
         committed_numbers = [number for number in self._record_numbers if number <= self._last_commit]
         if not committed_numbers:
             return None
