@@ -16,7 +16,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from muntin import function, hopping, tumbling
 from muntin_engine import Query, events, functions, module
+from muntin_engine.backends.spark.checkpoints import checkpoint as checkpoint_module
 from muntin_engine.backends.spark.checkpoints.checkpoint import Checkpoint
+from muntin_engine.backends.spark.checkpoints.checkpoint_folder import CheckpointFolder
 from muntin_engine.backends.spark.failures.root_cause import root_cause
 from muntin_engine.errors import Difference, StateError, StateMismatchError
 from muntin_engine.testing.streaming.job_on_spark import setting
@@ -304,6 +306,24 @@ def test_a_copy_that_was_cut_short_is_named_before_a_record_that_is_cut_short_in
     checkpoint = committed(tmp_path / "copy", {"muntin/0/part-0.txt": "{", "muntin/copying/begun": "not whole"})
     with pytest.raises(StateError, match="is a copy that was cut short"):
         Checkpoint(spark, checkpoint).in_order({"a": "query", "b": "query"})
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"metadata": "{}"}, r"the file .*/metadata is damaged: .*\n  expected: the id"),
+        ({}, r"the file .*/metadata is gone\n  expected: the id"),
+    ],
+    ids=["without the id", "gone"],
+)
+def test_metadata_of_spark_without_the_id_are_named_also_where_the_driver_sees_no_files(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: Mapping[str, str], message: str
+) -> None:
+    monkeypatch.setattr(CheckpointFolder, "is_visible", False)
+    monkeypatch.setattr(checkpoint_module, "damage_of", lambda *_: None)
+    checkpoint = committed(tmp_path / "checkpoint", files)
+    with pytest.raises(StateError, match=message):
+        Checkpoint(spark, checkpoint).check([])
 
 
 class OtherCode(First):

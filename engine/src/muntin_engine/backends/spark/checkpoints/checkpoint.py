@@ -65,6 +65,11 @@ _CLOSED: Final = "closed"
 
 _PARTITIONS: Final = re.compile(r'"spark\.sql\.shuffle\.partitions":"(\d+)"')
 
+_METADATA_ADVICE: Final = (
+    "  expected: the id that Spark gave the query, as JSON\n"
+    "  put back a copy of the checkpoint, or start with a new one to compute all results again"
+)
+
 _LOG: Final = logging.getLogger("muntin.checkpoint")
 
 _NO_LETTER: Final = "\N{REPLACEMENT CHARACTER}"
@@ -173,14 +178,16 @@ class Checkpoint:
 
         Raises:
             StateMismatchError: The queries cannot continue from the checkpoint.
-            StateError: The record is damaged, or the checkpoint was moved; with `reads_state` also: files are damaged,
-                or a part of the state is missing or of another micro-batch.
+            StateError: The record is damaged, the checkpoint was moved, it is a copy that was cut short, or a file of
+                Spark's logs is gone; with `reads_state` also: files are damaged, or a part of the state is missing or
+                of another micro-batch.
         """
-        # Files come first: the checks after them would misread the consequences of a damaged file.
+        # Files come first: the checks of the queries and of the state would misread the consequences of a damaged file.
         self.check_path()
         self._check_logs()
         if reads_state:
             self.check_files()
+            self.check_metadata()
         if self._record is not None:
             self._check_names(names)
 
@@ -424,22 +431,22 @@ class Checkpoint:
         return damage_of(self._spark, self._path)
 
     def check_metadata(self) -> None:
-        """Raise if Spark's file `metadata` exists and has no id of a query.
+        """Raise if Spark's file `metadata` has no id of a query, or is gone although a micro-batch was committed.
 
         Raises:
-            StateError: The file is damaged.
+            StateError: The file is damaged or gone.
         """
         if not self._folder.files("metadata"):
-            return
+            if self._last_commit < 0:
+                return  # Spark has not begun yet
+            raise StateError(f"the file {self._path}/metadata is gone\n{_METADATA_ADVICE}")
         try:
             UUID(self.query_id)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, PySparkException, Py4JError) as error:
             if is_cut_off(error):
                 raise  # the JVM does not answer, which says nothing of the file
             raise StateError(
-                f"the file {self._path}/metadata is damaged: {root_cause(error)}\n"
-                "  expected: the id that Spark gave the query, as JSON\n"
-                "  put back a copy of the checkpoint, or start with a new one to compute all results again"
+                f"the file {self._path}/metadata is damaged: {root_cause(error)}\n{_METADATA_ADVICE}"
             ) from error
 
     def check_files(self) -> None:
