@@ -631,7 +631,8 @@ class Checkpoint:
             raise StateError(
                 f"the record {self._path}/{file} is damaged: {root_cause(error)}\n"
                 "  expected: the identity of the checkpoint's query, as JSON\n"
-                f"  delete the folder {self._path}/{file}, and no other: an older record then holds, or what the state says"
+                f"  delete the folder {self._path}/{file}, and no other: an older record then holds, or what the state "
+                "says"
             ) from error
 
     @cached_property
