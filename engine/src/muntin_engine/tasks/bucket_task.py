@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 import pyarrow as pa
 
@@ -26,6 +24,7 @@ from muntin_engine.tasks.output_blobs import (
 from muntin_engine.tasks.task_metrics import bucket_metrics, overflow_metrics, source_counts
 from muntin_engine.wire.shuffle import BucketArrivals
 from muntin_engine.wire.task_payload import TaskPayload
+from muntin_engine.workers.garbage_collector import without_collector
 from muntin_engine.workers.oversight import overseen, windows_in_words
 
 
@@ -139,15 +138,3 @@ class BucketTask:
         for name, value in metrics.items():
             if value or is_level(name):
                 yield OutputBlob(name, value)
-
-
-@contextmanager
-def without_collector() -> Iterator[None]:
-    """Disable cyclic GC during a batch: rows hold no cycles, and collections would dominate."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

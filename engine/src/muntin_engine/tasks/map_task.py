@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 
 from muntin.errors import ModuleFailedError
 from muntin_engine.evaluators.contracts import LiftsRows
-from muntin_engine.tasks.bucket_task import without_collector
 from muntin_engine.tasks.durations import Durations, stage
 from muntin_engine.tasks.evaluator_registry import LIFTS_ROWS
 from muntin_engine.tasks.input_rows import InputRows, read_rows
@@ -24,6 +23,7 @@ from muntin_engine.wire.blobs import to_blob
 from muntin_engine.wire.key_buckets import by_bucket
 from muntin_engine.wire.shuffle import PackedReport, RowCounts, by_side, exchange_batch
 from muntin_engine.wire.task_payload import InputTask, TaskPayload
+from muntin_engine.workers.garbage_collector import without_collector
 from muntin_engine.workers.oversight import windows_in_words
 
 if TYPE_CHECKING:

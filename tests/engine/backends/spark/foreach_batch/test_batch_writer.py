@@ -13,7 +13,7 @@ from muntin import EARLIEST
 from muntin_engine import Sink
 from muntin_engine.backends.spark.foreach_batch.batch_writer import BatchWriter, QuerySinks
 from muntin_engine.backends.spark.foreach_batch.query_ids import StartedQuery
-from muntin_engine.backends.spark.operators.bucket_processor import OUTPUT
+from muntin_engine.backends.spark.operators.output_columns import OUTPUT
 from muntin_engine.errors import StateError
 from muntin_engine.sinks.written_batch import WrittenBatch
 

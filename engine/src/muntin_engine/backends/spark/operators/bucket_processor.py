@@ -22,21 +22,6 @@ if TYPE_CHECKING:
     from muntin_engine.state.idle_note import IdleNote
     from muntin_engine.wire.task_payload import TaskPayload
 
-OUTPUT: Final = spark_types.StructType(
-    [
-        spark_types.StructField("bucket", spark_types.IntegerType()),
-        spark_types.StructField("place", spark_types.IntegerType()),
-        spark_types.StructField("stream", spark_types.StringType()),
-        spark_types.StructField("rows", spark_types.LongType()),
-        spark_types.StructField("data", spark_types.BinaryType()),
-        spark_types.StructField("totals", spark_types.MapType(spark_types.StringType(), spark_types.LongType())),
-    ]
-)
-"""The output of a bucket: blobs of results, late and rejected rows, its watermarks, and one row with all its metrics.
-
-`place` is the place of its query among those of one pass, or 0. The metrics are in `totals`, by name.
-"""
-
 _NAME: Final = spark_types.StructType([spark_types.StructField("name", spark_types.StringType())])
 _DATA: Final = spark_types.StructType([spark_types.StructField("data", spark_types.BinaryType())])
 
