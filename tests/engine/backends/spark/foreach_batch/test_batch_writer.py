@@ -11,8 +11,9 @@ from pyspark.sql import types as spark_types
 
 from muntin import EARLIEST
 from muntin_engine import Sink
-from muntin_engine.backends.spark.foreach_batch.batch_writer import BatchWriter, QuerySinks
+from muntin_engine.backends.spark.foreach_batch.batch_writer import BatchWriter
 from muntin_engine.backends.spark.foreach_batch.query_ids import StartedQuery
+from muntin_engine.backends.spark.foreach_batch.query_sinks import QuerySinks
 from muntin_engine.backends.spark.operators.output_columns import OUTPUT
 from muntin_engine.errors import StateError
 from muntin_engine.sinks.written_batch import WrittenBatch

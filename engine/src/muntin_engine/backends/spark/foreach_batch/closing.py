@@ -18,8 +18,9 @@ from muntin_engine.backends.planning.closed_streams import BY_A_ROW, check_close
 from muntin_engine.backends.spark.checkpoints.checkpoint import Checkpoint
 from muntin_engine.backends.spark.checkpoints.sink_checks import END_OF_STREAM
 from muntin_engine.backends.spark.dataframes.pipeline import closing_blobs
-from muntin_engine.backends.spark.foreach_batch.batch_writer import BatchWriter, QueriesWithSinks, with_sinks
+from muntin_engine.backends.spark.foreach_batch.batch_writer import BatchWriter
 from muntin_engine.backends.spark.foreach_batch.query_ids import StoredQueryId
+from muntin_engine.backends.spark.foreach_batch.query_sinks import QueriesWithSinks, with_sinks
 from muntin_engine.backends.spark.foreach_batch.written_query import WrittenQuery
 from muntin_engine.backends.spark.session.ended import in_session
 from muntin_engine.backends.spark.session.kinds import is_connect

@@ -20,9 +20,10 @@ from muntin_engine.backends.spark.checkpoints.checkpoint import Checkpoint
 from muntin_engine.backends.spark.checkpoints.query_texts import text_or_reason
 from muntin_engine.backends.spark.dataframes.pipeline import streaming_blobs
 from muntin_engine.backends.spark.delivery.by_value import by_value
-from muntin_engine.backends.spark.foreach_batch.batch_writer import BatchWriter, plans_of_pass, with_sinks
+from muntin_engine.backends.spark.foreach_batch.batch_writer import BatchWriter
 from muntin_engine.backends.spark.foreach_batch.closing import ClosingQuery, check_end, write_last_windows
 from muntin_engine.backends.spark.foreach_batch.query_ids import StartedQuery, StoredQueryId
+from muntin_engine.backends.spark.foreach_batch.query_sinks import plans_of_pass, with_sinks
 from muntin_engine.backends.spark.foreach_batch.recorded_queries import (
     begin_recordings,
     recording_settings,
