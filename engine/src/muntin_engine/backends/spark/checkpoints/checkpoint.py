@@ -58,10 +58,10 @@ FOLDER: Final = RECORDS
 """The folder in a checkpoint. The record `muntin/7` holds from micro-batch 7 on, once that is committed."""
 
 _CLOSING: Final = "closing"
-"""The note that the closing of the stream has begun."""
+"""The mark that the closing of the stream has begun."""
 
 _CLOSED: Final = "closed"
-"""The note that the stream is closed."""
+"""The mark that the stream is closed."""
 
 _PARTITIONS: Final = re.compile(r'"spark\.sql\.shuffle\.partitions":"(\d+)"')
 
@@ -79,7 +79,7 @@ _Query = TypeVar("_Query")
 
 
 @dataclass(frozen=True)
-class CheckpointNote:
+class CheckpointFile:
     """A file of Muntin's that is to be written to a checkpoint.
 
     Attributes:
@@ -289,14 +289,8 @@ class Checkpoint:
         Raises:
             StateError: A sink lacks rows that the query wrote, or has rows that the checkpoint has not committed.
         """
-        # A sink may have one micro-batch more than the checkpoint has committed, if that micro-batch comes again: the
-        # next one if it was cut short, or the one with the last windows if the closing was cut short. If neither was
-        # begun, `next_input` is None, and no sink may have a next micro-batch.
         last_input = input_id_of(self._path, self._last_commit)
-        next_input = input_id_of(self._path, self._last_commit + 1) if self.is_cut_short else None
-        if self._last_commit >= 0 and self._has_mark(_CLOSING):
-            next_input = END_OF_STREAM
-
+        next_input = self._input_that_comes_again()
         for name, sink in sinks.items():
             is_new = sink.destination not in self.destinations
             if not is_new:
@@ -304,9 +298,19 @@ class Checkpoint:
             # Before the first commit, a sink with rows is one of another query: `open` refuses it with a better error.
             if self._last_commit >= 0:
                 self._check_not_ahead(name, sink, next_input)
-            # A micro-batch in which Spark only moved state to other partitions was written to no sink.
-            if self.repartitioned_batch is None:
+            if not self.was_repartitioned:
                 check_not_behind(name, sink, self._last_commit, last_input, is_new=is_new)
+
+    def _input_that_comes_again(self) -> str | None:
+        """Return the id of the input of the next micro-batch, which sinks may have already; None if they may not.
+
+        They may have it if it was begun and comes again.
+        """
+        if self._last_commit >= 0 and self._has_mark(_CLOSING):
+            return END_OF_STREAM  # the closing was cut short
+        if self.is_cut_short:
+            return input_id_of(self._path, self._last_commit + 1)
+        return None
 
     def _check_folder(self, name: str, sink: Sink) -> None:
         """Raise if the folder of a sink is gone or empty, although the query has written to it.
@@ -511,14 +515,14 @@ class Checkpoint:
         return query_id
 
     @property
-    def closing_begins(self) -> CheckpointNote:
-        """The note that the last windows are being written."""
-        return CheckpointNote(self._path, text="{}", name=_CLOSING)
+    def closing_begins(self) -> CheckpointFile:
+        """The mark that the last windows are being written."""
+        return CheckpointFile(self._path, text="{}", name=_CLOSING)
 
     @property
-    def closing_ends(self) -> CheckpointNote:
-        """The note that the last windows have been written."""
-        return CheckpointNote(self._path, text="{}", name=_CLOSED)
+    def closing_ends(self) -> CheckpointFile:
+        """The mark that the last windows have been written."""
+        return CheckpointFile(self._path, text="{}", name=_CLOSED)
 
     @cached_property
     def state(self) -> StoredState:
@@ -529,6 +533,11 @@ class Checkpoint:
     def has_begun(self) -> bool:
         """True if the buckets are known to have state: their first micro-batch with rows has written the record."""
         return self._record is not None
+
+    @property
+    def was_repartitioned(self) -> bool:
+        """True if Spark only gave the state other partitions in the last micro-batch, and wrote to no sink."""
+        return self.repartitioned_batch is not None
 
     @cached_property
     def repartitioned_batch(self) -> int | None:
@@ -548,16 +557,16 @@ class Checkpoint:
         previous_count, last_count = partition_counts
         return last_commit if last_count != previous_count else None
 
-    def note_of_queries(
+    def record_of_queries(
         self,
         plans: Sequence[Plan],
         names: Sequence[str] = (),
         destinations: Iterable[str] = (),
         text: Mapping[str, Any] | str = "",
-    ) -> CheckpointNote | None:
-        """Return the note with the record of queries that are about to start; None if the checkpoint has that record.
+    ) -> CheckpointFile | None:
+        """Return the file with the record of queries that are about to start; None if the checkpoint has that record.
 
-        The note is written with the first micro-batch that the queries run, and not before: until then the checkpoint
+        It is written with the first micro-batch that the queries run, and not before: until then the checkpoint
         may be in use by another query, and Spark then refuses to start these.
 
         Args:
@@ -584,7 +593,7 @@ class Checkpoint:
         is_newest = all(number <= self._last_commit for number in self._record_numbers)
         if record == self._record and is_newest:
             return None
-        return CheckpointNote(self._path, text=record.to_json())
+        return CheckpointFile(self._path, text=record.to_json())
 
     @property
     def destinations(self) -> list[str]:
@@ -593,12 +602,8 @@ class Checkpoint:
 
     @property
     def checked_destinations(self) -> list[str] | None:
-        """The folders, tables and topics that must have the last micro-batch; None if it was written to no sink.
-
-        That is a micro-batch in which Spark only gave the state another number of partitions: each sink is rightly one
-        micro-batch behind.
-        """
-        return self.destinations if self.repartitioned_batch is None else None
+        """The folders, tables and topics that must have the last micro-batch; None if it was written to no sink."""
+        return None if self.was_repartitioned else self.destinations
 
     @property
     def names(self) -> list[str]:
@@ -641,7 +646,7 @@ class Checkpoint:
 
     @cached_property
     def _record_files(self) -> list[str]:
-        """The addresses of the files of records and notes. Spark writes each as a folder with a file in it."""
+        """The addresses of the files of records and marks. Spark writes each as a folder with a file in it."""
         return self._folder.files(FOLDER)
 
     @property

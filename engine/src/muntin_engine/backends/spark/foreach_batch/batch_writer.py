@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from muntin import EARLIEST
-from muntin_engine.backends.spark.checkpoints.checkpoint import FOLDER, CheckpointNote
+from muntin_engine.backends.spark.checkpoints.checkpoint import FOLDER, CheckpointFile
 from muntin_engine.backends.spark.checkpoints.sink_checks import (
     END_OF_STREAM,
     check_not_ahead,
@@ -56,7 +56,7 @@ class BatchWriter:
         query_id: QueryId,
         checkpoint: str,
         destinations: Collection[str] | None,
-        note: CheckpointNote | None = None,
+        first_file: CheckpointFile | None = None,
         input_id: str = "",
         recordings: Sequence[RecordingWriter | None] = (),
     ) -> None:
@@ -68,17 +68,18 @@ class BatchWriter:
             checkpoint: The path of the checkpoint.
             destinations: The destinations that must have the last micro-batch, as `Checkpoint.checked_destinations` has
                 them.
-            note: The note that is written to the checkpoint with the first micro-batch that has a row; None for none.
+            first_file: The file that is written to the checkpoint with the first micro-batch that has a row: the record
+                of the queries, or the mark that the stream is being closed; None for none.
             input_id: The id of the input of the only micro-batch that is written; empty if Spark plans micro-batches.
             recordings: The recording of each query, None for a query without one; empty if no query has one.
         """
         self._destinations = destinations
         self._checkpoint = checkpoint
         self._input_id = input_id
-        self._note = note
+        self._first_file = first_file
         self._query_id = query_id
         self._queries = queries
-        self._recordings = recordings
+        self._recordings = recordings or [None] * len(queries)
         self._is_open = False  # the sinks are opened with the first micro-batch, when Spark's id of the query is known
         self._can_persist = True  # until the session refuses to persist a micro-batch, as some platforms do
 
@@ -94,16 +95,7 @@ class BatchWriter:
         Each action on the blobs themselves would evaluate all buckets and write their state again. So they are
         persisted; or, if the session refuses that, as serverless platforms do, stored in the checkpoint.
         """
-        persisted: DataFrame | None = None
-        if self._can_persist:
-            try:
-                persisted = blobs.persist()
-            except (PySparkException, Py4JError) as error:
-                if has_ended(error):
-                    raise
-                self._can_persist = False
-                reason = str(error).partition("\n")[0]
-                LOG.warning("the session refuses persist(): micro-batches are stored in %s; %s", self._storage, reason)
+        persisted = self._persisted(blobs)
         if persisted is None:
             yield self._stored(blobs)
             return
@@ -111,6 +103,20 @@ class BatchWriter:
             yield persisted
         finally:
             persisted.unpersist()
+
+    def _persisted(self, blobs: DataFrame) -> DataFrame | None:
+        """Persist the blobs of a micro-batch; return None if the session refuses to, which is not tried again."""
+        if not self._can_persist:
+            return None
+        try:
+            return blobs.persist()
+        except (PySparkException, Py4JError) as error:
+            if has_ended(error):
+                raise
+            self._can_persist = False
+            reason = str(error).partition("\n")[0]
+            LOG.warning("the session refuses persist(): micro-batches are stored in %s; %s", self._storage, reason)
+            return None
 
     @property
     def _storage(self) -> str:
@@ -134,42 +140,43 @@ class BatchWriter:
             StateError: A sink is ahead of the checkpoint or behind it, or has lost rows.
         """
         # This action evaluates all buckets. Only sizes and metrics come to the driver; the data stays with Spark.
-        summaries: list[list[Row]] = [[] for _ in self._queries]
-        is_blob = F.col("data").isNotNull().alias("is_blob")
-        for row in blobs.select("place", "stream", "rows", is_blob, "totals").collect():
-            summaries[row.place].append(row)
+        rows_by_query: list[list[Row]] = [[] for _ in self._queries]
+        has_data = F.col("data").isNotNull().alias("has_data")
+        for row in blobs.select("place", "stream", "rows", has_data, "totals").collect():
+            rows_by_query[row.place].append(row)
 
         # A bucket that was evaluated has put out metrics at least. As long as none was, no bucket has state, and the
         # checkpoint belongs to no query yet.
-        if self._note is not None and any(summaries):
-            self._note.write(blobs.sparkSession, batch_id)
-            self._note = None  # it is written once in a run
+        if self._first_file is not None and any(rows_by_query):
+            self._first_file.write(blobs.sparkSession, batch_id)
+            self._first_file = None  # it is written once in a run
 
         # A task costs more than a few rows do, and writes a file of its own: one task reads few rows. To find those of
         # its output it reads the blobs of all outputs of all queries, so the rows of all of them count.
-        row_count = sum(row.rows for row in chain.from_iterable(summaries) if row.is_blob)
+        row_count = sum(row.rows for row in chain.from_iterable(rows_by_query) if row.has_data)
         if row_count <= _MOST_ROWS_OF_ONE_TASK:
             blobs = blobs.coalesce(1)
 
         input_id = self._input_id or input_id_of(self._checkpoint, batch_id)
-        for place, summary in enumerate(summaries):
-            self._write_query(place, blobs, summary, batch_id, input_id)
+        for place, output_rows in enumerate(rows_by_query):
+            self._write_query(place, blobs, output_rows, batch_id, input_id)
         self._is_open = True  # the first micro-batch has opened the sinks of all queries
 
-        # Recordings come last, so that all sinks have each micro-batch that a recording has. `_recordings` has an
-        # element for each query, or none at all.
-        for summary, recording in zip(summaries, self._recordings, strict=False):
+        # Recordings come last, so that all sinks have each micro-batch that a recording has.
+        for output_rows, recording in zip(rows_by_query, self._recordings, strict=True):
             if recording is not None:
                 query_id = self._query_id.of(blobs.sparkSession)
-                recording.commit(batch_id, query_id, _metrics(summary), is_end=input_id == END_OF_STREAM)
+                recording.commit(batch_id, query_id, _metrics(output_rows), is_end=input_id == END_OF_STREAM)
 
-    def _write_query(self, place: int, blobs: DataFrame, summary: Sequence[Row], batch_id: int, input_id: str) -> None:
+    def _write_query(
+        self, place: int, blobs: DataFrame, output_rows: Sequence[Row], batch_id: int, input_id: str
+    ) -> None:
         """Hand the outputs of one query to its sinks.
 
         Args:
             place: The place of the query among those of one pass.
             blobs: The blobs of all queries.
-            summary: The blobs of this query without their data.
+            output_rows: The rows that the buckets of this query have put out, without the data of blobs.
             batch_id: The number of the micro-batch.
             input_id: The id of its input, see `input_id_of`.
 
@@ -178,7 +185,7 @@ class BatchWriter:
             StateError: A sink is ahead of the checkpoint or behind it, or has lost rows.
         """
         query = self._queries[place]
-        metrics = _metrics(summary)
+        metrics = _metrics(output_rows)
         watermark = _watermark_of(metrics)
         for output, sink in query.sinks.items():
             if output == METRICS:
@@ -186,7 +193,7 @@ class BatchWriter:
                 rows = blobs.sparkSession.createDataFrame([progress_of(batch_id, metrics, schema)], schema)
                 count = 1
             else:
-                rows, count = self._rows_of(query, output, place, blobs, summary)
+                rows, count = self._rows_of(query, output, place, blobs, output_rows)
 
             # `write` may commit the rows, so everything that a sink stores with them comes before.
             try:
@@ -205,7 +212,7 @@ class BatchWriter:
                 raise SinkError(query.spelled(output), sink=str(sink), batch_id=batch_id, reason=reason) from error
 
     def _rows_of(
-        self, query: QuerySinks, output: str, place: int, blobs: DataFrame, summary: Sequence[Row]
+        self, query: QuerySinks, output: str, place: int, blobs: DataFrame, output_rows: Sequence[Row]
     ) -> tuple[DataFrame, int]:
         """Return the rows of an output in a micro-batch, as the query selects them, and their number.
 
@@ -214,11 +221,11 @@ class BatchWriter:
             output: The output.
             place: The place of the query among those of one pass.
             blobs: The blobs of all queries.
-            summary: The blobs of this query without their data.
+            output_rows: The rows that the buckets of this query have put out, without the data of blobs.
         """
         schema = query.schemas[output]
-        # A row without a blob is a metric or a watermark.
-        count = sum(row.rows for row in summary if row.is_blob and row.stream in STREAMS[output])
+        # A row without data is a metric or a watermark.
+        count = sum(row.rows for row in output_rows if row.has_data and row.stream in STREAMS[output])
         rows = typed_rows(blobs, output, schema, place) if count else blobs.sparkSession.createDataFrame([], schema)
         if output == RESULTS:
             rows = selected(rows, query.selection)
@@ -247,14 +254,14 @@ class BatchWriter:
             check_not_behind(name, sink, batch_id - 1, last_input, is_new=is_new)
 
 
-def _metrics(summary: Sequence[Row]) -> list[tuple[str, int]]:
+def _metrics(output_rows: Sequence[Row]) -> list[tuple[str, int]]:
     """Return the metrics of all buckets of a query as pairs of a name and a number; each bucket has its own pairs.
 
     Args:
-        summary: The blobs of the query without their data; one row of each bucket has its metrics in `totals`.
+        output_rows: The rows that the buckets of the query have put out; one of each has its metrics in `totals`.
     """
     metrics: list[tuple[str, int]] = []
-    for row in summary:
+    for row in output_rows:
         if row.totals is not None:
             metrics += row.totals.items()
     return metrics

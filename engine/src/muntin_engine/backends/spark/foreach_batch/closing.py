@@ -97,7 +97,7 @@ def write_last_windows(
             "  start the query once more, with available_now=True and on_end='close'"
         )
 
-    # The first note is written before any sink gets a row, and the second one after all sinks have all rows. If the
+    # The first mark is written before any sink gets a row, and the second one after all sinks have all rows. If the
     # process dies in between, the checkpoint refuses to start a query. Then the closing has to run again, with the same
     # number, by which sinks recognize rows that they have.
     with checkpoint.state.cells() as cells:
@@ -106,7 +106,7 @@ def write_last_windows(
             query_id=StoredQueryId(fspath(path)),
             checkpoint=fspath(path),
             destinations=checkpoint.checked_destinations,
-            note=checkpoint.closing_begins,
+            first_file=checkpoint.closing_begins,
             input_id=END_OF_STREAM,
             recordings=recordings,
         )

@@ -88,7 +88,7 @@ def write(request: WriteRequest) -> StreamingQuery:
     stored_checkpoint.check_open()
     if not is_remote:  # on Spark Connect only the server sees what the sinks have written
         stored_checkpoint.check_sinks(outputs.sinks_by_spelling)
-    note = stored_checkpoint.note_of_queries(
+    record = stored_checkpoint.record_of_queries(
         outputs.plans,
         outputs.names,
         destinations=outputs.destinations,
@@ -106,7 +106,7 @@ def write(request: WriteRequest) -> StreamingQuery:
         query_id=StoredQueryId(checkpoint) if is_remote else query_id,
         checkpoint=checkpoint,
         destinations=stored_checkpoint.checked_destinations,
-        note=note,
+        first_file=record,
         recordings=recordings,
     )
 
