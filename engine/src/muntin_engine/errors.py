@@ -210,10 +210,11 @@ class SinkError(MuntinError, RuntimeError):
     """A sink failed to write a micro-batch; the query stops, and the original exception is chained.
 
     Repair the sink and start the query with the same checkpoint: the micro-batch is repeated, also for the sinks that
-    have it. The message includes Spark's error inside the sink, such as `No space left on device`.
+    have it. The message includes Spark's error inside the sink, such as `No space left on device`. Where rows of a sink
+    are gone, or are those of another time than the checkpoint, a `StateError` says so.
 
     Attributes:
-        output: The output that the sink takes: `results`, `late`, `rejected` or `progress`.
+        output: The output that the sink takes, as the argument of `write` names it, such as `late_rows`.
         sink: The sink.
         batch_id: The number of the micro-batch.
         reason: The message of the sink's exception, which is the cause of this error.

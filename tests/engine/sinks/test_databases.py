@@ -481,6 +481,17 @@ def test_the_row_that_was_written_last_is_missed_when_it_is_gone(place: Place) -
     assert opened(place).last_written == WrittenBatch(2)
 
 
+def test_the_statement_of_advice_works_for_a_table_with_a_quote_in_its_name(place: Place) -> None:
+    table = "o'clock"
+    write(opened(place, table), 0, [{"n": 1}])
+    place.execute(f'DELETE FROM "{table}"')
+    with pytest.raises(StateError, match="lacks the row that was written last") as caught:
+        opened(place, table)
+    _, _, statement = str(caught.value).partition("on purpose: ")
+    place.execute(statement)
+    assert opened(place, table).last_written == WrittenBatch(0)
+
+
 def test_a_micro_batch_that_only_deletes_leaves_no_last_row_to_be_missed(place: Place) -> None:
     sink = opened(place, keys=("station",))
     write(sink, 0, [change("insert", "north", id=1, n=1), change("insert", "south", id=2, n=2)])

@@ -47,7 +47,7 @@ class Sums:
             entries.append(self._entry({number: delta[number] for number in numbers}))
         return entries
 
-    def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
+    def merge(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
         """Return the entries that take the place of several, with the sums of live slices."""
         merged = Sums()
         for entry in entries:
@@ -60,7 +60,7 @@ class Sums:
 
     def _entry(self, sums: dict[int, int]) -> Entry:
         data = json.dumps(sums).encode().ljust(self.padding * len(sums))
-        return Entry(min(sums), max(sums), data)
+        return Entry(max(sums), data)
 
 
 class CountingCells(MemoryCells):

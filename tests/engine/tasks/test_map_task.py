@@ -11,6 +11,7 @@ import pytest
 
 from muntin import EARLIEST, INFINITY, hopping
 from muntin.progress import bounded_disorder, ordered, punctuated
+from muntin.schemas import describe
 from muntin_engine.state.cells import MemoryCells
 from muntin_engine.tasks import map_task
 from muntin_engine.tasks.bucket_rows import read_bucket_rows
@@ -20,6 +21,7 @@ from muntin_engine.time.changes import LATEST, Progress
 from muntin_engine.time.progress_tracker import Observation
 from muntin_engine.wire.task_payload import TaskPayload
 from tests.engine.wire.payloads import IDS, bucket_input, map_output_rows, refusal_reasons, rows, task_of
+from tests.modules.columnar import INVERTIBLE
 
 CHANGING = task_of(has_changes=True)
 
@@ -63,6 +65,26 @@ def test_a_blob_is_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(map_task, "MOST_WAITING_BYTES", 1)
     six_batches = [rows(start=[tick] * 4, end=[99] * 4) for tick in range(6)]
     assert number_of_blobs(task_of(), *six_batches) == 6
+
+
+def lifting_task() -> TaskPayload:
+    """Return the task of a query whose rows are lifted before the shuffle."""
+    (module,) = INVERTIBLE["sums"]
+    return task_of(module, (describe(int | None, "x"),), evaluator="columnar")
+
+
+@pytest.mark.parametrize("ends", [[], [80]], ids=["no row", "a bad row alone"])
+def test_a_task_without_a_row_to_lift_sends_no_partial_states(ends: list[int]) -> None:
+    """A row that ends before it starts is bad."""
+    batch = rows(start=[90] * len(ends), end=ends, i0=[1] * len(ends))
+    sent_batches = list(map_task.distribute(lifting_task(), [batch]))
+    assert [sent.num_rows for sent in sent_batches if sent.num_rows == 0] == []
+
+
+def test_a_blob_of_bad_rows_beside_rows_to_lift_is_bounded_by_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(map_task, "MOST_ROWS", 8)
+    batch = rows(start=[90] * 20, end=[80] * 20, i0=[1] * 20)
+    assert number_of_blobs(lifting_task(), batch) == 3
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,17 @@ class Strict(Store):
             raise QueryError("no bikes here")
 
 
+class NeedingWatermark(Store):
+    """Expects a watermark before the first micro-batch."""
+
+    def take_watermark(self, watermark: int) -> None:
+        self.watermark = watermark
+
+    def write(self, batch: Any, batch_id: int) -> None:
+        super().write(batch, batch_id)
+        self.rows["watermark", batch_id] = [self.watermark]
+
+
 def read(name: str) -> list[Any]:
     """Return the rows of a store, as a reader finds them."""
     return list(chain.from_iterable(Store.stores[name].values()))
@@ -192,6 +203,12 @@ def test_the_error_of_a_sink_that_breaks_a_law_names_the_law_and_the_fault(
     with pytest.raises(SinkLawError, match=rf"breaks a law of sinks: {law}.*\n  found: .*{fault}") as caught:
         check_sink(sink, read, take_away=take_away)
     assert "\n  to do: " in str(caught.value)
+
+
+def test_a_sink_is_tried_without_a_watermark() -> None:
+    """As the engine calls it before there is any progress."""
+    with pytest.raises(AttributeError, match="has no attribute 'watermark'"):
+        check_sink(NeedingWatermark, read)
 
 
 def test_the_law_of_missing_rows_is_not_tried_without_a_function_that_takes_rows_away() -> None:

@@ -80,10 +80,9 @@ def final_rows(results: FrameT, watermark: int | None, key: str | Sequence[str] 
     Args:
         results: All results so far, as a static DataFrame, with the columns that `fold` needs if they have `change`,
             and with `lifetime`, or `window` if that is the lifetime.
-        watermark: The output watermark after one of the micro-batches in the results, in ticks. It is the argument of a
-            function that writes results and has a parameter `watermark`; `Sink.take_watermark`,
-            `ParquetFolder.watermark` and `batch_metrics` have it too. Read it before the results. None: the watermark
-            is not known, and no row is final that could change.
+        watermark: The output watermark after one of the micro-batches in the results, in ticks, as
+            `Sink.take_watermark`, `ParquetFolder.watermark` and `batch_metrics` have it. Read it before the results.
+            None: the watermark is not known, and no row is final that could change.
         key: The query's key columns, as in `fold`.
 
     Returns:

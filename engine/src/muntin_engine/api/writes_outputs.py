@@ -178,7 +178,8 @@ class WritesOutputs(ABC, Generic[SinksT, RecordT]):
 
         Raises:
             QueryError: The query cannot be closed, or something is not a sink.
-            StateError: The checkpoint is closed, or of another query, or a micro-batch of it was cut short.
+            StateError: The checkpoint is closed, or of another query, or a micro-batch of it was cut short; or a sink
+                is ahead of it or behind it, or has lost rows.
             SinkError: A sink failed. Call again with the same sinks when it works.
         """
         check_path("checkpoint", checkpoint)

@@ -296,10 +296,11 @@ class DatabaseTable(TableSink):
             return  # all columns by which the row could be looked for were dropped
         cursor.execute(f"SELECT 1 FROM {self._quoted_table} WHERE {' AND '.join(conditions)} LIMIT 1", tuple(values))
         if cursor.fetchone() is None:
+            table_name = self._table.replace("'", "''")  # as a text in SQL
             raise rows_gone_error(
                 f"{self} lacks the row that was written last, up to micro-batch {batch}: {last_row}",
                 f"if you deleted it on purpose:"
-                f" UPDATE {self._quoted_batches} SET {_LAST_ROW} = NULL WHERE table_name = '{self._table}'",
+                f" UPDATE {self._quoted_batches} SET {_LAST_ROW} = NULL WHERE table_name = '{table_name}'",
             )
 
     def _has_batches(self, cursor: Any) -> bool:

@@ -7,7 +7,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from muntin import EARLIEST
 from muntin.errors import QueryError
 from muntin_engine.sinks.addresses import spark_reading_address
 from muntin_engine.sinks.batch_folders import COLUMN, batch_folders_at
@@ -77,9 +76,7 @@ class ParquetFolder(InformedSink):
         watermark of results alone.
         """
         last_record = self._folders.last_record
-        if last_record is None or last_record.watermark == EARLIEST:  # the watermark before any progress
-            return None
-        return last_record.watermark
+        return None if last_record is None else last_record.watermark
 
     @property
     def last_written(self) -> WrittenBatch:

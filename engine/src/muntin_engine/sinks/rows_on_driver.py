@@ -26,10 +26,11 @@ def record_batches(batch: DataFrame, row_count: int | None = None) -> pa.RecordB
 
     Args:
         batch: The rows.
-        row_count: The number of rows, at the most; None if it is not known.
+        row_count: The number of rows, at the most; None if it is not known: all of them come at once
+            then.
 
-    Cost: up to `MANY` rows come at once. More come one partition at a time, by a job of Spark's for each, so the driver
-    holds no more than the largest partition.
+    Cost: up to `MANY` rows, or all if their number is not known, come at once. More come one partition at a time, by a
+    job of Spark's for each, so the driver holds no more than the largest partition.
     """
     import pyarrow as pa
 
@@ -47,7 +48,7 @@ def net_batches(batch: DataFrame, names: Sequence[str], row_count: int | None = 
         names: The columns that identify a row: the keys, and `event_id` as the last one.
         row_count: The number of rows, at the most; None if it is not known.
 
-    Cost: up to `MANY` changes are added up on the driver, and more by Spark.
+    Cost: up to `MANY` changes, or all if their number is not known, are added up on the driver, and more by Spark.
     """
     if not _are_few(row_count):
         net_changes = changelogs_of(batch).net_changes(batch, names[:-1])  # the keys, without `event_id`

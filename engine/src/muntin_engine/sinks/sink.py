@@ -18,9 +18,9 @@ class Sink(ABC):
     """A sink takes one of the outputs of a query, a micro-batch at a time.
 
     `Query.write` calls these methods, on the driver: `keyed_by` and `check` before the query starts, `open` before the
-    first micro-batch of each run, then `take_watermark`, `take_count`, `take_input_id` and `write` for every
-    micro-batch in order, also for one that has no rows. A subclass must define `write`; the other methods do nothing by
-    default.
+    first micro-batch of each run, then `take_count`, `take_input_id` and `write` for every micro-batch in order, also
+    for one that has no rows, and `take_watermark` before them where the watermark is known. A subclass must define
+    `write`; the other methods do nothing by default.
 
     Law: *A micro-batch may come again, and changes nothing then.* After a crash Spark repeats the last one, with the
     same number and the same rows, in any order. Nothing else comes twice. A sink that retracts, replaces or recognizes
@@ -110,7 +110,10 @@ class Sink(ABC):
         return
 
     def take_watermark(self, watermark: int) -> None:
-        """Take the watermark of the output; called before each `write`, for the sink of results alone.
+        """Take the watermark of the output; called before `write`, for the sink of results alone.
+
+        It is not called before there is any progress, and not for a micro-batch without rows of input, which leaves the
+        watermark as it is.
 
         Args:
             watermark: The tick before which nothing changes after the micro-batch that is written next: each result

@@ -53,7 +53,8 @@ def latest_watermark(previous: int | None, watermark: int | None) -> int | None:
 
     Args:
         previous: The watermark that the sink kept before; None if it has none.
-        watermark: The watermark of the micro-batch; None if it has none.
+        watermark: The watermark that the sink got in this run; None if it got none, as in a micro-batch without rows of
+            input that is the first one of a run.
 
     Returns:
         None if neither is known.

@@ -19,7 +19,7 @@ from muntin_engine.state.store_cache import StoreCache
 
 Store = TypeVar("Store")
 
-LAYOUT: Final = 31
+LAYOUT: Final = 32
 """Version of the layout of the state in a checkpoint."""
 
 

@@ -110,7 +110,7 @@ class CheckedCells:
         cells: Cells,
         owner: str = "",
         origin: Origin | None = None,
-        was_idle: Callable[[int], bool] = lambda batch: False,
+        may_lack: Callable[[int], bool] = lambda first_missing: False,
     ) -> None:
         """Check cells.
 
@@ -119,14 +119,14 @@ class CheckedCells:
             owner: The bucket that they belong to, for errors.
             origin: The origin of the cells that are written now; None where there are no micro-batches, and so nothing
                 to compare.
-            was_idle: Gets the number of a micro-batch, and returns True if the bucket was evaluated neither in that
-                one nor in a later one. It is called if the metadata are older than the last micro-batch.
+            may_lack: Gets the number of a micro-batch, and returns True if the metadata may lack that one and all later
+                ones. It is called if the metadata are older than the last micro-batch.
         """
         self.written = 0
         self._cells = cells
         self._owner = owner
         self._origin = origin
-        self._was_idle = was_idle
+        self._may_lack = may_lack
         self._checksums: dict[str, int] = {}  # of all other cells by name, as the metadata list them
 
     def get(self, name: str) -> bytes | None:
@@ -180,7 +180,7 @@ class CheckedCells:
         # The bucket writes metadata in each micro-batch in which it is evaluated: older metadata are right only if the
         # bucket was evaluated in no micro-batch since then.
         is_batch_before = last_batch == self._origin.batch - 1
-        if not is_batch_before and not self._was_idle(last_batch + 1):
+        if not is_batch_before and not self._may_lack(last_batch + 1):
             raise out_of_place(self._owner, origin, self._origin)
 
     def put(self, name: str, data: bytes) -> None:

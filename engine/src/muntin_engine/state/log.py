@@ -28,12 +28,11 @@ class Entry(NamedTuple):
     """A part of a bucket's state as bytes, which is appended to the log.
 
     Attributes:
-        first: The first position on the axis that the part is about, such as the start of a slice.
-        last: The last position; the entry is dead once no position up to it is live.
+        last: The last position on the axis that the part is about, such as the start of a slice. The entry is dead once
+            no position up to it is live.
         data: The part.
     """
 
-    first: int
     last: int
     data: bytes
 
@@ -53,8 +52,14 @@ class LogEntry(NamedTuple):
 class Merges(Protocol):
     """Merges entries of a log: the store that they are parts of, which can read them."""
 
-    def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
-        """Merge log entries into as few as possible, without what lies before the first live position."""
+    def merge(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
+        """Merge log entries into as few as possible, without what lies before the first live position.
+
+        Args:
+            entries: The entries, as they were appended or merged before. Those of `StateLog.rewrite` are never among
+                them, so these may have another form.
+            first_live: The first live position.
+        """
         ...
 
 
@@ -63,16 +68,15 @@ class Segment(NamedTuple):
 
     Attributes:
         serial: The number that names its cell.
-        first: The first position that the entry is about.
-        last: The last position; when that is dead, so is the entry.
+        last: The last position that the entry is about; when that is dead, so is the entry.
         level: The number of times that the entry was merged.
         size: The number of its bytes.
-        is_full: True if merging the entry with others would not leave fewer entries.
+        is_full: True if the entry is never merged with others: that would hardly leave fewer entries, or `rewrite`
+            wrote it.
         schema_version: The number of the schema version that wrote it.
     """
 
     serial: int
-    first: int
     last: int
     level: int
     size: int
@@ -128,7 +132,10 @@ class StateLog:
         return [segment.cell for segment in self._segments]
 
     def read(self) -> list[LogEntry]:
-        """Return all entries."""
+        """Return all entries, in no order of age.
+
+        Merged entries are put at the end, behind entries that are too large to be merged, which may be newer.
+        """
         return [self._read(segment) for segment in self._segments]
 
     def append(self, entries: Sequence[Entry], level: int = 0, *, is_full: bool = False) -> None:
@@ -140,11 +147,10 @@ class StateLog:
             is_full: True if the entries are not to be merged with others any more.
         """
         present_version = len(self._schema_versions) - 1
-        for first, last, data in entries:
+        for last, data in entries:
             self.serial += 1
             segment = Segment(
                 serial=self.serial,
-                first=first,
                 last=last,
                 level=level,
                 size=len(data),
@@ -197,6 +203,9 @@ class StateLog:
     ) -> None:
         """Write the log anew if more than half of it is dead; otherwise merge the entries of each level that has many.
 
+        If nothing is live, it is written anew however small it is: there is next to nothing to write, and otherwise
+        each start would read the dead entries of a bucket whose keys may never come again.
+
         Args:
             store: The store that merges entries.
             live_bytes: The bytes of the state that is live.
@@ -210,7 +219,10 @@ class StateLog:
             self.compact(store, first_live, full_entry)
 
     def rewrite(self, entries: Sequence[Entry]) -> None:
-        """Write the whole state anew, as entries that are not merged with later ones."""
+        """Write the whole state anew, as entries that are never merged with others.
+
+        So they may have a form that `Merges.merge` does not read: those of `RankedStore` have ranks.
+        """
         for segment in self._segments:
             self._cells.remove(segment.cell)
         self._segments = []
@@ -218,7 +230,7 @@ class StateLog:
 
     def _merge(self, segments: Sequence[Segment], store: Merges, first_live: int) -> None:
         """Merge entries of one level into few of the next."""
-        merged_entries = store.compact([self._read(segment) for segment in segments], first_live)
+        merged_entries = store.merge([self._read(segment) for segment in segments], first_live)
         for segment in segments:
             self._cells.remove(segment.cell)
         self._segments = [segment for segment in self._segments if segment not in segments]

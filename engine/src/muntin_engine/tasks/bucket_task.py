@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 import pyarrow as pa
 
@@ -26,6 +24,7 @@ from muntin_engine.tasks.output_blobs import (
 from muntin_engine.tasks.task_metrics import bucket_metrics, overflow_metrics, source_counts
 from muntin_engine.wire.shuffle import BucketArrivals
 from muntin_engine.wire.task_payload import TaskPayload
+from muntin_engine.workers.garbage_collector import without_collector
 from muntin_engine.workers.oversight import overseen, windows_in_words
 
 
@@ -35,7 +34,7 @@ def run_bucket(
     cells: Cells,
     arrivals: BucketArrivals,
     origin: Origin | None = None,
-    was_idle: Callable[[int], bool] = lambda first_batch: False,
+    may_lack: Callable[[int], bool] = lambda first_missing: False,
 ) -> Iterator[OutputBlob]:
     """Evaluate a micro-batch for one bucket: yield the rows of its outputs, and the values of its metrics.
 
@@ -46,14 +45,14 @@ def run_bucket(
         arrivals: The rows, partial states and reports that arrive at the bucket in the micro-batch.
         origin: The query, bucket and micro-batch that are written with each cell; None where there are no
             micro-batches.
-        was_idle: Returns, given the number of a micro-batch, whether the bucket was evaluated neither in that one nor
-            in any later one. If so, an old state is the right one; if not, it was restored from an old checkpoint.
+        may_lack: Gets the number of a micro-batch, and returns True if the state may lack that one and all later ones,
+            as the bucket was evaluated in none of them. If it may not, it was restored from an old checkpoint.
 
     Raises:
         ModuleFailedError: A module raised an exception.
         StateError: The state is damaged, or it is not the state that the bucket had after its last micro-batch.
     """
-    checked_cells = CheckedCells(cells, f"bucket {bucket}", origin, was_idle)
+    checked_cells = CheckedCells(cells, f"bucket {bucket}", origin, may_lack)
     with windows_in_words(task.plan.words), overseen(task.worker, task.plan.axis):
         yield from BucketTask(task, bucket, checked_cells).process(arrivals)
 
@@ -139,15 +138,3 @@ class BucketTask:
         for name, value in metrics.items():
             if value or is_level(name):
                 yield OutputBlob(name, value)
-
-
-@contextmanager
-def without_collector() -> Iterator[None]:
-    """Disable cyclic GC during a batch: rows hold no cycles, and collections would dominate."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 
 from muntin.errors import ModuleFailedError
 from muntin_engine.evaluators.contracts import LiftsRows
-from muntin_engine.tasks.bucket_task import without_collector
 from muntin_engine.tasks.durations import Durations, stage
 from muntin_engine.tasks.evaluator_registry import LIFTS_ROWS
 from muntin_engine.tasks.input_rows import InputRows, read_rows
@@ -24,6 +23,7 @@ from muntin_engine.wire.blobs import to_blob
 from muntin_engine.wire.key_buckets import by_bucket
 from muntin_engine.wire.shuffle import PackedReport, RowCounts, by_side, exchange_batch
 from muntin_engine.wire.task_payload import InputTask, TaskPayload
+from muntin_engine.workers.garbage_collector import without_collector
 from muntin_engine.workers.oversight import windows_in_words
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def distribute(
         batches: The projected rows.
         row_file: The file to which the rows are recorded; None if they are not.
 
-    Cost: a few vectorised passes over the rows. A blob has at most `MOST_ROWS` rows and one Arrow batch more.
+    Cost: a few vectorised passes over the rows. A blob of rows has at most `MOST_ROWS` rows and one Arrow batch more.
+    Rows that are lifted become partial states up to `MOST_LIFTED_ROWS` at once.
     """
     map_task = MapTask(task, row_file)
     for batch in batches:
@@ -208,8 +209,12 @@ def lifted_blobs(task: TaskPayload, lifter: LiftsRows, rows: pa.Table, side: int
     """
     problems = rows.column("problem")
     if problems.null_count < len(problems):  # bad rows are not lifted: they travel as rows, to the side output
-        yield from row_blobs(task, rows.filter(pc.is_valid(problems)), side)
+        bad_rows = rows.filter(pc.is_valid(problems))
+        for start in range(0, len(bad_rows), MOST_ROWS):
+            yield from row_blobs(task, bad_rows.slice(start, MOST_ROWS), side)
         rows = rows.filter(pc.is_null(problems))
+    if not len(rows):
+        return
     with without_collector(), windows_in_words(task.plan.words):
         bucket_blobs = list(lifter.lift(task, rows, side))
     buckets = [task.buckets[bucket_blob.bucket] for bucket_blob in bucket_blobs]

@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from muntin.errors import ModuleFailedError
 from muntin_engine.tasks.bucket_rows import split_problems
-from muntin_engine.tasks.bucket_task import without_collector
 from muntin_engine.tasks.durations import Durations, stage
 from muntin_engine.tasks.evaluator_registry import ANSWERS_AT_ONCE
 from muntin_engine.tasks.input_rows import InputRows, read_rows
@@ -20,6 +19,7 @@ from muntin_engine.time.progress_tracker import Observation
 from muntin_engine.wire.shuffle import PackedReport, RowCounts
 from muntin_engine.wire.side_output import SideOutputRow, side_output_table
 from muntin_engine.wire.task_payload import TaskPayload
+from muntin_engine.workers.garbage_collector import without_collector
 from muntin_engine.workers.oversight import windows_in_words
 
 if TYPE_CHECKING:

@@ -109,8 +109,10 @@ class SinkTrial:
         """Have a sink write a micro-batch; the arguments after the sink are those of `batch`."""
         batch = self.batch(number, is_repeated=is_repeated, query=query, has_new_column=has_new_column)
         row_count = micro_batch(number, changes=self.changes, query=query, has_new_column=has_new_column).num_rows
-        # The engine tells a sink these things of a micro-batch before the sink writes it.
-        sink.take_watermark(number * 10)
+        # The engine tells a sink these things of a micro-batch before the sink writes it. There is no watermark before
+        # any progress, nor in a micro-batch without rows of input.
+        if number > 0 and row_count > 0:
+            sink.take_watermark(number * 10)
         sink.take_count(row_count)
         sink.take_input_id(f"input {number}")
         sink.write(batch, number)

@@ -245,7 +245,7 @@ class PairStore(ArrayStore):
         live_bytes = self.codec.size_of(len(self))
         log.tidy(self, live_bytes, whole=lambda: self._all_entries(watermarks), first_live=first_live)
 
-    def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
+    def merge(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
         """Merge log entries into one per side, dropping events that end before `first_live`."""
         last_past = first_live - 1  # the log asks by ticks alone, so it serves as the watermark of both inputs
         return self._write_sides(self._read_by_side(entries), watermarks=(last_past, last_past))

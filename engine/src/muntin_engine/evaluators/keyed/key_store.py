@@ -498,7 +498,7 @@ class KeyStore(Generic[StateT]):
             _NamedRecords(name, key_records.timer, key_records.records) for name, key_records in in_order
         )
 
-    def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
+    def merge(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
         """Merge log entries into as few as possible."""
         del first_live  # no part of an entry dies with time: the records of a key are live until later ones replace it
         in_order = sorted(merge_records(self._codec, entries).items(), key=_by_name)
@@ -539,7 +539,7 @@ class KeyStore(Generic[StateT]):
 
     def _entry(self, columns: Sequence[list[Any]]) -> Entry:
         """Encode columns as a log entry, which is live at every position: records of keys do not die with time."""
-        return Entry(first=0, last=INFINITY, data=self._codec.pack(list(columns)))
+        return Entry(last=INFINITY, data=self._codec.pack(list(columns)))
 
 
 def open_store(state: BucketState, codec: Codec) -> KeyStore[Any]:

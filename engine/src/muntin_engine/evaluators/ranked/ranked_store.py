@@ -313,7 +313,7 @@ class RankedStore(ArrayStore):
         self.unwritten = ()
         log.tidy(self, live_bytes=self.codec.size_of(len(self)), whole=self._all_entries)
 
-    def compact(self, entries: Sequence[LogEntry], first_live: int = EARLIEST) -> list[Entry]:
+    def merge(self, entries: Sequence[LogEntry], first_live: int = EARLIEST) -> list[Entry]:
         """Merge the log entries of batches into as few as possible.
 
         All of them have rows as they came, without ranks. Entries with ranks, from when the log was written anew, are

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from muntin import function, hopping, tumbling
 from muntin_engine import Query, events, functions, module
+from muntin_engine.backends.spark.checkpoints import checkpoint as checkpoint_module
+from muntin_engine.backends.spark.checkpoints.checkpoint import Checkpoint
+from muntin_engine.backends.spark.checkpoints.checkpoint_folder import CheckpointFolder
 from muntin_engine.backends.spark.failures.root_cause import root_cause
 from muntin_engine.errors import Difference, StateError, StateMismatchError
 from muntin_engine.testing.streaming.job_on_spark import setting
@@ -235,7 +238,7 @@ def test_a_damaged_record_of_the_query_is_named(story: Story) -> None:
     sound = record.read_bytes()
     for text in (b"", b'{"queries": [', b"[]", b"\xff\xfe", sound.replace(b"window", b"wi\xffdow")):
         record.write_bytes(text)
-        with pytest.raises(StateError, match=r"muntin/0 is damaged: .*\n  expected: .*\n  delete the folder") as caught:
+        with pytest.raises(StateError, match=r"muntin/0 is damaged: .*\n  expected: .*\n  delete the") as caught:
             query.check(story.checkpoint)
         assert caught.value.__cause__ is not None
 
@@ -265,6 +268,62 @@ def test_metadata_of_spark_that_is_cut_short_is_named(story: Story) -> None:
     metadata.write_bytes(metadata.read_bytes()[:-9])
     with pytest.raises(StateError, match=r"the file .*/metadata is damaged: .*\n.*as JSON\n  put back a copy"):
         story.write(query)
+
+
+def committed(folder: Path, files: Mapping[str, str]) -> Path:
+    """Return the folder of a checkpoint of one committed micro-batch, with further files."""
+    for name, text in {"offsets/0": "v1", "commits/0": "v1", **files}.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return folder
+
+
+def test_a_checkpoint_below_a_folder_of_the_name_of_a_mark_does_not_have_that_mark(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    checkpoint = committed(tmp_path / "muntin" / "closed" / "checkpoint", {"muntin/0/part-0.txt": "{}"})
+    assert not Checkpoint(spark, checkpoint).is_closed
+
+
+def test_a_checkpoint_with_a_file_in_the_folder_of_a_mark_has_the_mark(spark: SparkSession, tmp_path: Path) -> None:
+    checkpoint = committed(tmp_path / "checkpoint", {"muntin/closed/part-0.txt": "{}"})
+    assert Checkpoint(spark, checkpoint).is_closed
+
+
+def test_advice_for_a_damaged_record_leaves_the_marks_beside_it(spark: SparkSession, tmp_path: Path) -> None:
+    """Without the mark `closed`, a closed stream would be gone on with."""
+    checkpoint = committed(tmp_path / "checkpoint", {"muntin/0/part-0.txt": "{", "muntin/closed/part-0.txt": "{}"})
+    with pytest.raises(
+        StateError, match=r"\n  delete the folder .*/checkpoint/muntin/0, and no other: an older record"
+    ):
+        _ = Checkpoint(spark, checkpoint).names
+
+
+def test_a_copy_that_was_cut_short_is_named_before_a_record_that_is_cut_short_in_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    checkpoint = committed(tmp_path / "copy", {"muntin/0/part-0.txt": "{", "muntin/copying/begun": "not whole"})
+    with pytest.raises(StateError, match="is a copy that was cut short"):
+        Checkpoint(spark, checkpoint).in_order({"a": "query", "b": "query"})
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"metadata": "{}"}, r"the file .*/metadata is damaged: .*\n  expected: the id"),
+        ({}, r"the file .*/metadata is gone\n  expected: the id"),
+    ],
+    ids=["without the id", "gone"],
+)
+def test_metadata_of_spark_without_the_id_are_named_also_where_the_driver_sees_no_files(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: Mapping[str, str], message: str
+) -> None:
+    monkeypatch.setattr(CheckpointFolder, "is_visible", False)
+    monkeypatch.setattr(checkpoint_module, "damage_of", lambda *_: None)
+    checkpoint = committed(tmp_path / "checkpoint", files)
+    with pytest.raises(StateError, match=message):
+        Checkpoint(spark, checkpoint).check([])
 
 
 class OtherCode(First):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from muntin import tumbling
 from muntin_engine import ChangelogTable, Query, StateError, events, module
 from muntin_engine.backends.spark.checkpoints.checkpoint import Checkpoint
 from muntin_engine.backends.spark.failures.root_cause import root_cause
+from muntin_engine.backends.spark.operators.bucket_processor import REPARTITIONED
 from muntin_engine.sinks.table_versions import TableVersions
 from muntin_engine.testing.streaming.job_on_spark import setting
 from tests.journeys.running import Outcome, plain, read_stream, run, start, table_of, write_batches
@@ -132,6 +134,13 @@ def repeat_an_older_changelog(state: Path) -> None:
         shutil.copy(older, newest)
 
 
+def repeat_the_first_changelog(state: Path) -> None:
+    first_files = with_checksum(state / "0" / "1.changelog")
+    newest_files = with_checksum(state / "0" / "4.changelog")
+    for first, newest in zip(first_files, newest_files, strict=True):
+        shutil.copy(first, newest)
+
+
 def swap_two_newest_changelogs(state: Path) -> None:
     swap_files(state / "0" / "3.changelog", state / "0" / "4.changelog")
 
@@ -174,6 +183,21 @@ def test_a_query_that_spark_starts_on_misplaced_state_fails_before_it_has_result
 
 
 @pytest.mark.nightly
+def test_state_of_before_a_repartition_is_refused_once_rows_have_come_since(
+    spark: SparkSession, interrupted: Path, tmp_path: Path
+) -> None:
+    """The setting of a repartition in micro-batch 2 stays for the whole run, and micro-batch 3 had rows."""
+    checkpoint = shutil.copytree(interrupted / "checkpoint", tmp_path / "copy")
+    repeat_the_first_changelog(checkpoint / "state" / "0")
+    query = members_query(spark, interrupted / "stream")
+    with setting(spark, REPARTITIONED, "2"), pytest.raises(StreamingQueryException) as failed:
+        start(query.results(), checkpoint, Outcome()).awaitTermination()
+    assert re.search(
+        r"bucket \d+ has the state .* in micro-batch 0 of .*\n.* in micro-batch 3 of", root_cause(failed.value)
+    )
+
+
+@pytest.mark.nightly
 def test_a_checkpoint_in_another_place_goes_on_although_one_of_its_micro_batches_was_empty(
     spark: SparkSession, interrupted: Path, tmp_path: Path
 ) -> None:
@@ -196,6 +220,45 @@ def test_a_checkpoint_that_spark_repartitioned_goes_on(spark: SparkSession, inte
     query.write(checkpoint=checkpoint, results=tmp_path / "results", available_now=True).awaitTermination()
     assert spark.read.parquet(str(tmp_path / "results")).count() == len(KEYS)
     query.check(checkpoint)
+
+
+@pytest.mark.nightly
+def test_a_checkpoint_goes_on_although_micro_batches_before_and_after_a_repartition_were_idle(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Rows come in micro-batches 0 and 4; in 2, Spark moves the state. The query is started for 0, for 3 and for 4."""
+    manager: Any = spark
+    if not hasattr(manager, "_streamingCheckpointManager"):
+        pytest.skip("PySpark 4.1 repartitions no state")
+    stream = tmp_path / "stream"
+    stream.mkdir()
+    rows = (
+        spark.readStream.schema("key string, at long, payload long").option("maxFilesPerTrigger", 1).json(str(stream))
+    )
+    keyed = events(rows, key="key", at="at", watermark=12, buckets=4)
+    query = keyed.window(tumbling(10)).aggregate(all=module(Members, "payload"))
+    checkpoint = tmp_path / "checkpoint"
+    results = tmp_path / "results"
+
+    def go_on(*files: str) -> int:
+        """Read further files, each in a micro-batch; return the number of the last one."""
+        for text in files:
+            number = len(list(stream.iterdir()))
+            file = stream / f"{number}.json"
+            file.write_text(text)
+            os.utime(file, (number, number))
+        query.write(checkpoint=checkpoint, results=results, available_now=True).awaitTermination()
+        query.check(checkpoint)
+        return Checkpoint(spark, checkpoint).last_commit
+
+    is_empty = ""  # Spark makes no task for a file without a byte
+    with setting(spark, "spark.sql.shuffle.partitions", "2"):
+        assert go_on('{"key": "a", "at": 3, "payload": 1}', is_empty) == 1
+    manager._streamingCheckpointManager.repartition(str(checkpoint), 3)
+    query.check(checkpoint)
+    assert go_on(is_empty) == 3
+    assert go_on('{"key": "a", "at": 33, "payload": 2}') == 4
+    assert spark.read.parquet(str(results)).count() == 1
 
 
 # A checkpoint and its sinks that are of different times do not go on; restored together they do.

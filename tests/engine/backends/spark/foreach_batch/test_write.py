@@ -29,6 +29,7 @@ from muntin_engine.backends.spark.failures.root_cause import root_cause
 from muntin_engine.backends.spark.foreach_batch import write as write_module
 from muntin_engine.backends.spark.operators.bucket_processor import REPARTITIONED
 from muntin_engine.errors import SinkError, StateError
+from tests.engine.backends.spark.foreach_batch.test_batch_writer import SharedTable
 from tests.journeys.running import MemorySink, collect, read_stream, stream_of, write_batches
 from tests.modules.members import Count, Members
 
@@ -498,6 +499,25 @@ def test_closing_a_stream_that_was_cut_short_is_completed_by_close_checkpoint_an
         run(query, tmp_path, **sinks)
     with pytest.raises(StateError, match=is_closed):
         query.check(tmp_path / "checkpoint")
+
+
+def test_a_stream_is_not_closed_where_a_table_turns_out_to_be_behind_once_it_is_open(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """A table that several queries share can tell only then what it has of a query."""
+    query = windows(stream_of(spark, tmp_path / "stream", OPEN), n=module(Count))
+    run(query, tmp_path, results=SharedTable())
+    restored_table = SharedTable(last_number=0)
+    with pytest.raises(StateError, match=r"results=.* is behind the checkpoint: it has micro-batches up to 0\n"):
+        query.close_checkpoint(tmp_path / "checkpoint", results=restored_table)
+    assert not Checkpoint(spark, tmp_path / "checkpoint").is_closed
+
+
+def test_sinks_may_lack_a_micro_batch_in_which_spark_only_moved_state(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Checkpoint, "repartitioned_batch", 7)
+    assert Checkpoint(spark, tmp_path).checked_destinations is None
 
 
 @pytest.mark.nightly

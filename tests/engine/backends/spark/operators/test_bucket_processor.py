@@ -46,3 +46,10 @@ def test_a_cell_of_a_bucket_that_may_be_new_costs_two_calls() -> None:
     cells.put("metadata", b"so far")
     assert cells.get("metadata") == b"so far"
     assert store.calls == ["contains", "get"]
+
+
+def test_a_cell_that_is_missing_although_the_bucket_had_state_is_empty() -> None:
+    """As where its first micro-batch was not committed and comes again; Spark logs a warning then."""
+    cells = MapCells(Store())
+    cells.may_be_new = False
+    assert cells.get("metadata") is None

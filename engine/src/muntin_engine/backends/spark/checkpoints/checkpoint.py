@@ -29,7 +29,7 @@ from muntin_engine.backends.spark.checkpoints.sink_checks import (
     check_not_behind,
     input_id_of,
 )
-from muntin_engine.backends.spark.checkpoints.stored_state import StoredState, buckets_of
+from muntin_engine.backends.spark.checkpoints.stored_state import LastCommit, StoredState, buckets_of
 from muntin_engine.backends.spark.failures.root_cause import RESTORE, root_cause
 from muntin_engine.backends.spark.private_parts import has_java_context
 from muntin_engine.backends.spark.session.classic import Py4JError
@@ -58,12 +58,17 @@ FOLDER: Final = RECORDS
 """The folder in a checkpoint. The record `muntin/7` holds from micro-batch 7 on, once that is committed."""
 
 _CLOSING: Final = "closing"
-"""The note that the closing of the stream has begun."""
+"""The mark that the closing of the stream has begun."""
 
 _CLOSED: Final = "closed"
-"""The note that the stream is closed."""
+"""The mark that the stream is closed."""
 
 _PARTITIONS: Final = re.compile(r'"spark\.sql\.shuffle\.partitions":"(\d+)"')
+
+_METADATA_ADVICE: Final = (
+    "  expected: the id that Spark gave the query, as JSON\n"
+    "  put back a copy of the checkpoint, or start with a new one to compute all results again"
+)
 
 _LOG: Final = logging.getLogger("muntin.checkpoint")
 
@@ -74,7 +79,7 @@ _Query = TypeVar("_Query")
 
 
 @dataclass(frozen=True)
-class CheckpointNote:
+class CheckpointFile:
     """A file of Muntin's that is to be written to a checkpoint.
 
     Attributes:
@@ -173,14 +178,16 @@ class Checkpoint:
 
         Raises:
             StateMismatchError: The queries cannot continue from the checkpoint.
-            StateError: The record is damaged, or the checkpoint was moved; with `reads_state` also: files are damaged,
-                or a part of the state is missing or of another micro-batch.
+            StateError: The record is damaged, the checkpoint was moved, it is a copy that was cut short, or a file of
+                Spark's logs is gone; with `reads_state` also: files are damaged, or a part of the state is missing or
+                of another micro-batch.
         """
-        # Files come first: the checks after them would misread the consequences of a damaged file.
+        # Files come first: the checks of the queries and of the state would misread the consequences of a damaged file.
         self.check_path()
         self._check_logs()
         if reads_state:
             self.check_files()
+            self.check_metadata()
         if self._record is not None:
             self._check_names(names)
 
@@ -205,10 +212,13 @@ class Checkpoint:
             changes |= dict.fromkeys(changes_of_row)
 
         if reads_state and self._last_commit >= 0:
-            # If Spark gave the state another number of partitions in the last micro-batch, it moved buckets unchanged:
-            # their state is of an earlier one.
-            last_batch = self._last_commit if self.repartitioned_batch is None else None
-            self.state.check_partitions(buckets_of(plans, names), self.query_id, last_batch)
+            commit = LastCommit(
+                query_id=self.query_id,
+                batch=self._last_commit,
+                repartitioned_batch=self.repartitioned_batch,
+                has_begun=self.has_begun,
+            )
+            self.state.check_partitions(buckets_of(plans, names), commit)
         return list(changes)
 
     def _stored_identities(
@@ -279,14 +289,8 @@ class Checkpoint:
         Raises:
             StateError: A sink lacks rows that the query wrote, or has rows that the checkpoint has not committed.
         """
-        # A sink may have one micro-batch more than the checkpoint has committed, if that micro-batch comes again: the
-        # next one if it was cut short, or the one with the last windows if the closing was cut short. If neither was
-        # begun, `next_input` is None, and no sink may have a next micro-batch.
         last_input = input_id_of(self._path, self._last_commit)
-        next_input = input_id_of(self._path, self._last_commit + 1) if self.is_cut_short else None
-        if self._last_commit >= 0 and self._has_note(_CLOSING):
-            next_input = END_OF_STREAM
-
+        next_input = self._input_that_comes_again()
         for name, sink in sinks.items():
             is_new = sink.destination not in self.destinations
             if not is_new:
@@ -294,9 +298,19 @@ class Checkpoint:
             # Before the first commit, a sink with rows is one of another query: `open` refuses it with a better error.
             if self._last_commit >= 0:
                 self._check_not_ahead(name, sink, next_input)
-            # A micro-batch in which Spark only moved state to other partitions was written to no sink.
-            if self.repartitioned_batch is None:
+            if not self.was_repartitioned:
                 check_not_behind(name, sink, self._last_commit, last_input, is_new=is_new)
+
+    def _input_that_comes_again(self) -> str | None:
+        """Return the id of the input of the next micro-batch, which sinks may have already; None if they may not.
+
+        They may have it if it was begun and comes again.
+        """
+        if self._last_commit >= 0 and self._has_mark(_CLOSING):
+            return END_OF_STREAM  # the closing was cut short
+        if self.is_cut_short:
+            return input_id_of(self._path, self._last_commit + 1)
+        return None
 
     def _check_folder(self, name: str, sink: Sink) -> None:
         """Raise if the folder of a sink is gone or empty, although the query has written to it.
@@ -349,7 +363,7 @@ class Checkpoint:
         Raises:
             StateError: The stream was closed.
         """
-        if self._has_note(_CLOSED):
+        if self._has_mark(_CLOSED):
             raise StateError(
                 f"the checkpoint {self._path} is closed: its last windows were emitted, so every further row would "
                 "be late\n"
@@ -364,7 +378,7 @@ class Checkpoint:
             StateError: The stream was closed, or closing it was cut short.
         """
         self.check_not_closed()
-        if self._has_note(_CLOSING):
+        if self._has_mark(_CLOSING):
             raise StateError(
                 f"the checkpoint {self._path} was being closed when that was cut short: some sinks may have its last "
                 "windows\n"
@@ -380,8 +394,7 @@ class Checkpoint:
         Raises:
             StateError: A file with a schema does not exist at the path in the metadata, or a copy was cut short.
         """
-        if self._has_note(COPYING):
-            raise cut_short_copy_error(self._path)
+        self._check_whole()
         for name, metadata in self._folder.operator_metadata():
             for file in schema_files_in(metadata, f"{self._path}/{name}"):
                 if self._folder.lies_at(file.root):
@@ -400,6 +413,15 @@ class Checkpoint:
                     COMMAND,
                 )
 
+    def _check_whole(self) -> None:
+        """Raise if the checkpoint is a copy that was cut short.
+
+        Raises:
+            StateError: It is one.
+        """
+        if self._has_mark(COPYING):
+            raise cut_short_copy_error(self._path)
+
     def _damage_of(self, name: str) -> StateError | None:
         """Return the error that names the damaged files of the checkpoint, if a file has other bytes than Spark wrote.
 
@@ -413,22 +435,22 @@ class Checkpoint:
         return damage_of(self._spark, self._path)
 
     def check_metadata(self) -> None:
-        """Raise if Spark's file `metadata` exists and has no id of a query.
+        """Raise if Spark's file `metadata` has no id of a query, or is gone although a micro-batch was committed.
 
         Raises:
-            StateError: The file is damaged.
+            StateError: The file is damaged or gone.
         """
         if not self._folder.files("metadata"):
-            return
+            if self._last_commit < 0:
+                return  # Spark has not begun yet
+            raise StateError(f"the file {self._path}/metadata is gone\n{_METADATA_ADVICE}")
         try:
             UUID(self.query_id)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, PySparkException, Py4JError) as error:
             if is_cut_off(error):
                 raise  # the JVM does not answer, which says nothing of the file
             raise StateError(
-                f"the file {self._path}/metadata is damaged: {root_cause(error)}\n"
-                "  expected: the id that Spark gave the query, as JSON\n"
-                "  put back a copy of the checkpoint, or start with a new one to compute all results again"
+                f"the file {self._path}/metadata is damaged: {root_cause(error)}\n{_METADATA_ADVICE}"
             ) from error
 
     def check_files(self) -> None:
@@ -474,7 +496,7 @@ class Checkpoint:
     @property
     def is_closed(self) -> bool:
         """True if the stream was closed."""
-        return self._has_note(_CLOSED)
+        return self._has_mark(_CLOSED)
 
     @property
     def is_cut_short(self) -> bool:
@@ -493,14 +515,14 @@ class Checkpoint:
         return query_id
 
     @property
-    def closing_begins(self) -> CheckpointNote:
-        """The note that the last windows are being written."""
-        return CheckpointNote(self._path, text="{}", name=_CLOSING)
+    def closing_begins(self) -> CheckpointFile:
+        """The mark that the last windows are being written."""
+        return CheckpointFile(self._path, text="{}", name=_CLOSING)
 
     @property
-    def closing_ends(self) -> CheckpointNote:
-        """The note that the last windows have been written."""
-        return CheckpointNote(self._path, text="{}", name=_CLOSED)
+    def closing_ends(self) -> CheckpointFile:
+        """The mark that the last windows have been written."""
+        return CheckpointFile(self._path, text="{}", name=_CLOSED)
 
     @cached_property
     def state(self) -> StoredState:
@@ -511,6 +533,11 @@ class Checkpoint:
     def has_begun(self) -> bool:
         """True if the buckets are known to have state: their first micro-batch with rows has written the record."""
         return self._record is not None
+
+    @property
+    def was_repartitioned(self) -> bool:
+        """True if Spark only gave the state other partitions in the last micro-batch, and wrote to no sink."""
+        return self.repartitioned_batch is not None
 
     @cached_property
     def repartitioned_batch(self) -> int | None:
@@ -530,16 +557,16 @@ class Checkpoint:
         previous_count, last_count = partition_counts
         return last_commit if last_count != previous_count else None
 
-    def note_of_queries(
+    def record_of_queries(
         self,
         plans: Sequence[Plan],
         names: Sequence[str] = (),
         destinations: Iterable[str] = (),
         text: Mapping[str, Any] | str = "",
-    ) -> CheckpointNote | None:
-        """Return the note with the record of queries that are about to start; None if the checkpoint has that record.
+    ) -> CheckpointFile | None:
+        """Return the file with the record of queries that are about to start; None if the checkpoint has that record.
 
-        The note is written with the first micro-batch that the queries run, and not before: until then the checkpoint
+        It is written with the first micro-batch that the queries run, and not before: until then the checkpoint
         may be in use by another query, and Spark then refuses to start these.
 
         Args:
@@ -566,12 +593,17 @@ class Checkpoint:
         is_newest = all(number <= self._last_commit for number in self._record_numbers)
         if record == self._record and is_newest:
             return None
-        return CheckpointNote(self._path, text=record.to_json())
+        return CheckpointFile(self._path, text=record.to_json())
 
     @property
     def destinations(self) -> list[str]:
         """The folders, tables and topics that the queries have written to, as far as the checkpoint has a record."""
         return [] if self._record is None else self._record.destinations
+
+    @property
+    def checked_destinations(self) -> list[str] | None:
+        """The folders, tables and topics that must have the last micro-batch; None if it was written to no sink."""
+        return None if self.was_repartitioned else self.destinations
 
     @property
     def names(self) -> list[str]:
@@ -588,8 +620,10 @@ class Checkpoint:
         """The newest record that was written with a committed micro-batch; None if there is none.
 
         Raises:
-            StateError: The record is damaged.
+            StateError: The record is damaged, or a copy was cut short.
         """
+        # The record of such a copy may be damaged too, and its advice would not help.
+        self._check_whole()
         committed_numbers = [number for number in self._record_numbers if number <= self._last_commit]
         if not committed_numbers:
             return None
@@ -602,7 +636,8 @@ class Checkpoint:
             raise StateError(
                 f"the record {self._path}/{file} is damaged: {root_cause(error)}\n"
                 "  expected: the identity of the checkpoint's query, as JSON\n"
-                f"  delete the folder {self._path}/{FOLDER}: the query then reads the state itself"
+                f"  delete the folder {self._path}/{file}, and no other: an older record then holds, or what the state "
+                "says"
             ) from error
 
     @cached_property
@@ -611,7 +646,7 @@ class Checkpoint:
 
     @cached_property
     def _record_files(self) -> list[str]:
-        """The addresses of the files of records and notes. Spark writes each as a folder with a file in it."""
+        """The addresses of the files of records and marks. Spark writes each as a folder with a file in it."""
         return self._folder.files(FOLDER)
 
     @property
@@ -619,9 +654,11 @@ class Checkpoint:
         """The numbers of the micro-batches that a record was written with."""
         return numbers_in(self._record_files)
 
-    def _has_note(self, name: str) -> bool:
-        """True if the checkpoint has a note of a name, such as that the stream is closed."""
-        return any(f"/{FOLDER}/{name}/" in file for file in self._record_files)
+    def _has_mark(self, name: str) -> bool:
+        """True if the checkpoint has a mark of a name, such as that the stream is closed."""
+        # A mark is a folder, so the file in it is compared by the folders right above it: the checkpoint itself may lie
+        # below folders of these names.
+        return any(file.rsplit("/", 3)[1:3] == [FOLDER, name] for file in self._record_files)
 
     def _numbers(self, log: str) -> list[int]:
         """Return the numbers of the micro-batches in one of Spark's logs, `offsets` or `commits`."""

@@ -18,7 +18,6 @@ from pyspark.sql import functions as F
 
 from muntin_engine.backends.spark.checkpoints.checkpoint_files import damage_of
 from muntin_engine.backends.spark.failures.root_cause import root_cause
-from muntin_engine.backends.spark.operators.bucket_processor import IDLE
 from muntin_engine.backends.spark.session.classic import Py4JError
 from muntin_engine.backends.spark.session.ended import is_cut_off
 from muntin_engine.backends.spark.session.kinds import is_connect
@@ -28,6 +27,7 @@ from muntin_engine.sinks.addresses import is_elsewhere, local_path
 from muntin_engine.state.bucket_state import BucketQuery, query_and_progress
 from muntin_engine.state.cells import METADATA, Origin, split, unseal
 from muntin_engine.state.codec import Codec
+from muntin_engine.state.idle_note import IDLE, IdleNote
 from muntin_engine.time.changes import Progress
 from muntin_engine.time.inputs_progress import furthest_progress
 from muntin_engine.wire.bucket_ids import bucket_ids, murmur3
@@ -57,6 +57,23 @@ def buckets_of(plans: Sequence[Plan], names: Sequence[str]) -> Buckets:
     return buckets_by_operator
 
 
+class LastCommit(NamedTuple):
+    """The last micro-batch that a query has committed.
+
+    Attributes:
+        query_id: Spark's id of the query.
+        batch: The number of the micro-batch.
+        repartitioned_batch: The same number if Spark gave the state another number of partitions in it; None if not.
+        has_begun: True if all buckets of the operator that rows pass last are known to have had state. Another operator
+            may read an input of its own that had no rows yet.
+    """
+
+    query_id: str
+    batch: int
+    repartitioned_batch: int | None
+    has_begun: bool
+
+
 class _StatefulOperator(NamedTuple):
     """A stateful operator of Muntin's in a checkpoint.
 
@@ -76,23 +93,16 @@ class _BucketOrigin(NamedTuple):
     origin: Origin
 
 
-class _IdlePartition(NamedTuple):
-    """The first and the last of the consecutive micro-batches in which no bucket of a partition was evaluated."""
-
-    since: int
-    until: int
-
-
 class _OperatorOrigins(NamedTuple):
     """The origins of the state of an operator.
 
     Attributes:
         buckets: The origin of the state of each bucket, by the id of the bucket.
-        idle: The partitions in which no bucket was evaluated lately, by the number of the partition.
+        idle: The notes of partitions in which no bucket was evaluated lately, by the number of the partition.
     """
 
     buckets: Mapping[int, _BucketOrigin]
-    idle: Mapping[int, _IdlePartition]
+    idle: Mapping[int, IdleNote]
 
     @property
     def has_origins(self) -> bool:
@@ -232,13 +242,12 @@ class StoredState:
                     progress_by_query.append(furthest_progress(query.progress for query in queries))
         return progress_by_query
 
-    def check_partitions(self, buckets: Buckets, query_id: str, last_batch: int | None) -> None:
+    def check_partitions(self, buckets: Buckets, commit: LastCommit) -> None:
         """Raise unless the state of each bucket is in its partition, of the query, and of the last micro-batch.
 
         Args:
             buckets: The buckets of the queries.
-            query_id: Spark's id of the query.
-            last_batch: The last micro-batch that was committed; None if the state may be of an earlier one.
+            commit: What is known of the last micro-batch that was committed.
 
         Raises:
             StateError: The state of a bucket is missing, in another partition, or of another query or micro-batch; the
@@ -257,9 +266,8 @@ class StoredState:
         misplaced: list[str] = []
         for operator, operator_buckets, operator_origins in zip(operators, buckets, origins, strict=True):
             expected_buckets = set(chain.from_iterable(operator_buckets))
-            misplaced += _misplaced(
-                operator, expected_buckets, operator_origins, query_id=query_id, last_batch=last_batch
-            )
+            has_begun = commit.has_begun and operator == operators[-1]
+            misplaced += _misplaced(operator, expected_buckets, operator_origins, commit._replace(has_begun=has_begun))
         if not misplaced:
             return
         lines = [
@@ -362,12 +370,11 @@ class StoredState:
         cells = self._cells(path, operator).where(F.col("user_map_key.name").isin(METADATA, IDLE))
         rows = cells.select("partition_id", "key.bucket", "user_map_key.name", "user_map_value.data").collect()
         buckets: dict[int, _BucketOrigin] = {}
-        idle: dict[int, _IdlePartition] = {}
+        idle: dict[int, IdleNote] = {}
         for partition, bucket, name, data in rows:
             cell = unseal(name, bytes(data), owner=f"bucket {bucket} in {_folder(operator, partition)}")
             if name == IDLE:
-                # The first idle micro-batch is the content of the cell, and the last one wrote the cell.
-                idle[partition] = _IdlePartition(since=int(cell.data), until=cell.origin.batch)
+                idle[partition] = IdleNote.of_cell(cell)
             else:
                 buckets[bucket] = _BucketOrigin(partition, cell.origin)
         return _OperatorOrigins(buckets, idle)
@@ -382,9 +389,7 @@ def _misplaced(
     operator: _StatefulOperator,
     expected_buckets: set[int],
     origins: _OperatorOrigins,
-    *,
-    query_id: str,
-    last_batch: int | None,
+    commit: LastCommit,
 ) -> Iterator[str]:
     """Describe the buckets of an operator whose state is not as the last micro-batch of the query left it.
 
@@ -394,22 +399,25 @@ def _misplaced(
         operator: The operator.
         expected_buckets: The ids of the buckets that the operator must have; others in the state are checked too.
         origins: The origins of the state of the operator.
-        query_id: Spark's id of the query.
-        last_batch: The last micro-batch that was committed; None if the state may be of an earlier one.
+        commit: What is known of the last micro-batch that was committed, with `has_begun` for this operator.
 
     Yields:
         A sentence for each such bucket, which begins with the folder of a partition.
     """
     has_origins = origins.has_origins
+
+    def may_lack(partition: int, first_missing: int) -> bool:
+        """Return True if the state of a bucket in a partition may lack the micro-batches from this one on."""
+        note = IdleNote.up_to(commit.batch, origins.idle.get(partition), commit.repartitioned_batch)
+        return note is not None and note.explains(first_missing, has_begun=commit.has_begun)
+
     for bucket in sorted(expected_buckets | origins.buckets.keys()):
         home = murmur3(bucket) % operator.partitions  # as Spark's shuffle spreads its keys
         stored = origins.buckets.get(bucket)
         if stored is None:
-            if not has_origins or last_batch is None:
-                continue  # it is not known in which micro-batches the partition was idle
-            # A bucket may be without state only if its partition was idle from the first micro-batch to the last.
-            was_always_idle = origins.idle.get(home) == _IdlePartition(since=0, until=last_batch)
-            if not was_always_idle:
+            if not has_origins and not commit.has_begun:
+                continue  # it is not known whether the bucket was ever evaluated
+            if not may_lack(home, first_missing=0):
                 yield f"{_folder(operator, home)} lacks the state of bucket {bucket}"
             continue
 
@@ -420,12 +428,7 @@ def _misplaced(
             yield f"{folder} has the state of bucket {bucket}, of {_folder(operator, home)}"
         elif not has_origins:
             continue  # nothing more can be checked
-        elif (origin.query, origin.bucket) != (query_id, bucket):
-            yield f"{folder} has the state {origin}, as that of bucket {bucket} of {query_id}"
-        elif last_batch is not None and origin.batch != last_batch:
-            # In a micro-batch without rows, a partition does not write the state of its buckets again, but only a note
-            # of the idle micro-batches. No micro-batch may be missing between the one that wrote the bucket and these.
-            idle = origins.idle.get(partition)
-            is_idle_since = idle is not None and idle.since <= origin.batch + 1 and idle.until == last_batch
-            if not is_idle_since:
-                yield f"{folder} has the state {origin}, and the last one was {last_batch}"
+        elif (origin.query, origin.bucket) != (commit.query_id, bucket):
+            yield f"{folder} has the state {origin}, as that of bucket {bucket} of {commit.query_id}"
+        elif origin.batch != commit.batch and not may_lack(partition, origin.batch + 1):
+            yield f"{folder} has the state {origin}, and the last one was {commit.batch}"

@@ -41,7 +41,8 @@ from muntin_engine.backends.spark.operators.arrow_functions import (
     closing_bucket,
     static_bucket,
 )
-from muntin_engine.backends.spark.operators.bucket_processor import OUTPUT, BucketProcessor
+from muntin_engine.backends.spark.operators.bucket_processor import BucketProcessor
+from muntin_engine.backends.spark.operators.output_columns import OUTPUT
 from muntin_engine.backends.spark.session.preconditions import check_session
 from muntin_engine.backends.spark.session.session_listener import observe_session
 from muntin_engine.backends.spark.session.worker_settings import settings_of

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from muntin_engine.backends.spark.inputs.declared_frames import with_columns_if_declared
-from muntin_engine.backends.spark.operators.bucket_processor import OUTPUT
+from muntin_engine.backends.spark.operators.output_columns import OUTPUT
 from muntin_engine.backends.spark.private_parts import connect_relation
 from muntin_engine.backends.spark.session.declarative_pipelines import is_in_pipeline
 from muntin_engine.backends.spark.session.kinds import is_connect

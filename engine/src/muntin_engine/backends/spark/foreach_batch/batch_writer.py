@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from os import PathLike
-from typing import TYPE_CHECKING, Final, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
-from pyspark.sql import types as spark_types
 
 from muntin import EARLIEST
-from muntin_engine.backends.planned_query import PlannedQuery, Selection
-from muntin_engine.backends.planning.result_schemas import check_evicts_rows
-from muntin_engine.backends.spark.checkpoints.checkpoint import FOLDER, CheckpointNote
+from muntin_engine.backends.spark.checkpoints.checkpoint import FOLDER, CheckpointFile
 from muntin_engine.backends.spark.checkpoints.sink_checks import (
     END_OF_STREAM,
     check_not_ahead,
@@ -23,168 +20,27 @@ from muntin_engine.backends.spark.checkpoints.sink_checks import (
     input_id_of,
 )
 from muntin_engine.backends.spark.dataframes.pipeline import typed_rows
-from muntin_engine.backends.spark.dataframes.result_schemas import evicted_schema, refused_schema, result_schema
 from muntin_engine.backends.spark.dataframes.selected_results import selected
 from muntin_engine.backends.spark.failures.root_cause import is_from_spark, root_cause
-from muntin_engine.backends.spark.foreach_batch.batch_progress import progress_of, progress_schema
+from muntin_engine.backends.spark.foreach_batch.batch_progress import progress_of
 from muntin_engine.backends.spark.foreach_batch.query_ids import QueryId
+from muntin_engine.backends.spark.foreach_batch.query_sinks import METRICS, QuerySinks
 from muntin_engine.backends.spark.session.classic import Py4JError
 from muntin_engine.backends.spark.session.ended import has_ended
 from muntin_engine.backends.spark.session.settings import LOG
-from muntin_engine.errors import SinkError
-from muntin_engine.plan import Plan
+from muntin_engine.errors import SinkError, StateError
 from muntin_engine.sinks.addresses import unpatterned
 from muntin_engine.sinks.sink import Sink
-from muntin_engine.sinks.sink_arguments import choose_sinks, spelled_output
-from muntin_engine.tasks.output_blobs import EVICTED_ROWS, LATE_ROWS, OUTPUT_WATERMARK, REJECTED_ROWS, RESULTS, STREAMS
+from muntin_engine.tasks.output_blobs import OUTPUT_WATERMARK, RESULTS, STREAMS
 
 if TYPE_CHECKING:
     from muntin_engine.sinks.recordings.recording_writer import RecordingWriter
 
-METRICS: Final = "metrics"
-"""The output with a row of metrics for each micro-batch."""
-
 _BLOBS: Final = "blobs"
 """The folder in the checkpoint for the blobs of a micro-batch, if the session refuses to persist them."""
 
-_FEW: Final = 10_000
-"""The number of rows of a micro-batch up to which one task reads all of them."""
-
-
-def schemas_of(query: PlannedQuery) -> dict[str, spark_types.StructType]:
-    """Return the schemas of the outputs of a query."""
-    refused_rows = refused_schema(query)
-    schemas = {RESULTS: result_schema(query), LATE_ROWS: refused_rows, REJECTED_ROWS: refused_rows}
-    if query.plan.evicted:
-        schemas[EVICTED_ROWS] = evicted_schema(query)
-    schemas[METRICS] = progress_schema(query)
-    return schemas
-
-
-class QuerySinks(NamedTuple):
-    """The sinks of a query, and what is needed to write to them.
-
-    On Spark Connect this travels to the server, so it has nothing of the query itself.
-
-    Attributes:
-        name: The name of the query among those of one pass; empty if it is the only one.
-        sinks: The sinks, by output.
-        schemas: The schemas of all outputs.
-        selection: The columns and the condition by which the query selects its results.
-    """
-
-    name: str
-    sinks: Mapping[str, Sink]
-    schemas: Mapping[str, spark_types.StructType]
-    selection: Selection = Selection()
-
-    def spelled(self, output: str) -> str:
-        """Return the argument of `write` that names the sink of an output, as errors show it."""
-        return spelled_output(output, self.name)
-
-
-def plans_of_pass(queries: Sequence[PlannedQuery]) -> tuple[Plan, ...]:
-    """Return the plans of the inner queries, whose results queries read; then those of the queries themselves."""
-    inner_plans = queries[0].inner_plans  # all queries of a pass read the same inner queries
-    return (*inner_plans, *(query.plan for query in queries))
-
-
-class QueriesWithSinks(NamedTuple):
-    """Queries that are written by one Spark query, with the sinks that they write to.
-
-    Attributes:
-        queries: The queries, planned so that they have the outputs of their sinks.
-        sinks: The sinks of each query, in the same order.
-    """
-
-    queries: tuple[PlannedQuery, ...]
-    sinks: tuple[QuerySinks, ...]
-
-    @property
-    def plans(self) -> tuple[Plan, ...]:
-        """The plans of the inner queries, whose results these queries read; then those of the queries themselves."""
-        return plans_of_pass(self.queries)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the queries; none where there is one query without a name."""
-        return tuple(query_sinks.name for query_sinks in self.sinks if query_sinks.name)
-
-    @property
-    def sinks_by_spelling(self) -> dict[str, Sink]:
-        """The sinks of all queries, by their spelling in errors, such as `results=hours`."""
-        sinks: dict[str, Sink] = {}
-        for query_sinks in self.sinks:
-            for output, sink in query_sinks.sinks.items():
-                sinks[f"{query_sinks.spelled(output)}={sink}"] = sink
-        return sinks
-
-    @property
-    def destinations(self) -> list[str]:
-        """The folders, tables and topics that the sinks write to."""
-        destinations: list[str] = []
-        for sink in self.sinks_by_spelling.values():
-            if sink.destination is not None:
-                destinations.append(sink.destination)
-        return destinations
-
-
-def with_sinks(
-    queries: Mapping[str, PlannedQuery],
-    arguments: Mapping[str, Mapping[str, object]],
-    checkpoint: str | PathLike[str],
-) -> QueriesWithSinks:
-    """Give queries the sinks that the arguments of `write` name.
-
-    Args:
-        queries: The queries by name; the name of a query that is written alone is empty.
-        arguments: By the name of the query and by output, the argument of `write`: a path, an address, a function or a
-            sink; None for an output without one.
-        checkpoint: The path of the checkpoint.
-
-    Raises:
-        QueryError: A query has no sink, or lacks the output of one; a sink cannot take its output, or two sinks would
-            write to one destination.
-    """
-    chosen_sinks = choose_sinks(arguments, checkpoint)
-    planned_queries: list[PlannedQuery] = []
-    sinks_by_query: list[QuerySinks] = []
-    for name, query in queries.items():
-        planned_query, query_sinks = _with_outputs(query, QuerySinks(name, chosen_sinks[name], schemas={}))
-        planned_queries.append(planned_query)
-        sinks_by_query.append(query_sinks)
-    return QueriesWithSinks(tuple(planned_queries), tuple(sinks_by_query))
-
-
-def _with_outputs(query: PlannedQuery, query_sinks: QuerySinks) -> tuple[PlannedQuery, QuerySinks]:
-    """Plan a query so that it has the outputs of its sinks, and check that the sinks can take these.
-
-    Args:
-        query: The query.
-        query_sinks: Its sinks, without schemas and a selection.
-
-    Returns:
-        The query as it is planned, and the sinks with the schemas and the selection of its outputs.
-
-    Raises:
-        QueryError: The query lacks an output, or a sink cannot take its output.
-    """
-    # A query drops late rows unless something reads them.
-    planned_query = query.with_late_rows() if LATE_ROWS in query_sinks.sinks else query
-    if EVICTED_ROWS in query_sinks.sinks:
-        check_evicts_rows(planned_query.plan)
-
-    # A sink that updates rows needs the keys of results. Rows of other outputs are never updated, and have no keys.
-    schemas = schemas_of(planned_query)
-    for output, sink in query_sinks.sinks.items():
-        columns = schemas[output].names
-        if output == RESULTS:
-            sink.keyed_by([key.name for key in planned_query.plan.keys])
-            sink.check(planned_query.selection.names(columns))
-        else:
-            sink.keyed_by(keys=[])
-            sink.check(columns)
-    return planned_query, query_sinks._replace(schemas=schemas, selection=planned_query.selection)
+_MOST_ROWS_OF_ONE_TASK: Final = 10_000
+"""The number of rows in all outputs of a micro-batch up to which one task reads the blobs of each output."""
 
 
 class BatchWriter:
@@ -199,10 +55,10 @@ class BatchWriter:
         queries: Sequence[QuerySinks],
         query_id: QueryId,
         checkpoint: str,
-        note: CheckpointNote | None = None,
+        destinations: Collection[str] | None,
+        first_file: CheckpointFile | None = None,
         input_id: str = "",
         recordings: Sequence[RecordingWriter | None] = (),
-        destinations: Collection[str] | None = None,
     ) -> None:
         """Create the writer to the sinks of queries.
 
@@ -210,19 +66,20 @@ class BatchWriter:
             queries: The sinks of each query, in the order of the pass.
             query_id: Spark's id of the query.
             checkpoint: The path of the checkpoint.
-            note: The note that is written to the checkpoint with the first micro-batch that has a row; None for none.
+            destinations: The destinations that must have the last micro-batch, as `Checkpoint.checked_destinations` has
+                them.
+            first_file: The file that is written to the checkpoint with the first micro-batch that has a row: the record
+                of the queries, or the mark that the stream is being closed; None for none.
             input_id: The id of the input of the only micro-batch that is written; empty if Spark plans micro-batches.
             recordings: The recording of each query, None for a query without one; empty if no query has one.
-            destinations: The destinations that the queries have written to before. None if the last micro-batch was
-                written to no sink, so that sinks may be behind the checkpoint.
         """
         self._destinations = destinations
         self._checkpoint = checkpoint
         self._input_id = input_id
-        self._note = note
+        self._first_file = first_file
         self._query_id = query_id
         self._queries = queries
-        self._recordings = recordings
+        self._recordings = recordings or [None] * len(queries)
         self._is_open = False  # the sinks are opened with the first micro-batch, when Spark's id of the query is known
         self._can_persist = True  # until the session refuses to persist a micro-batch, as some platforms do
 
@@ -238,16 +95,7 @@ class BatchWriter:
         Each action on the blobs themselves would evaluate all buckets and write their state again. So they are
         persisted; or, if the session refuses that, as serverless platforms do, stored in the checkpoint.
         """
-        persisted: DataFrame | None = None
-        if self._can_persist:
-            try:
-                persisted = blobs.persist()
-            except (PySparkException, Py4JError) as error:
-                if has_ended(error):
-                    raise
-                self._can_persist = False
-                reason = str(error).partition("\n")[0]
-                LOG.warning("the session refuses persist(): micro-batches are stored in %s; %s", self._storage, reason)
+        persisted = self._persisted(blobs)
         if persisted is None:
             yield self._stored(blobs)
             return
@@ -255,6 +103,20 @@ class BatchWriter:
             yield persisted
         finally:
             persisted.unpersist()
+
+    def _persisted(self, blobs: DataFrame) -> DataFrame | None:
+        """Persist the blobs of a micro-batch; return None if the session refuses to, which is not tried again."""
+        if not self._can_persist:
+            return None
+        try:
+            return blobs.persist()
+        except (PySparkException, Py4JError) as error:
+            if has_ended(error):
+                raise
+            self._can_persist = False
+            reason = str(error).partition("\n")[0]
+            LOG.warning("the session refuses persist(): micro-batches are stored in %s; %s", self._storage, reason)
+            return None
 
     @property
     def _storage(self) -> str:
@@ -275,73 +137,82 @@ class BatchWriter:
 
         Raises:
             SinkError: A sink failed.
+            StateError: A sink is ahead of the checkpoint or behind it, or has lost rows.
         """
         # This action evaluates all buckets. Only sizes and metrics come to the driver; the data stays with Spark.
-        summaries: list[list[Row]] = [[] for _ in self._queries]
-        is_blob = F.col("data").isNotNull().alias("is_blob")
-        for row in blobs.select("place", "stream", "rows", is_blob, "totals").collect():
-            summaries[row.place].append(row)
+        rows_by_query: list[list[Row]] = [[] for _ in self._queries]
+        has_data = F.col("data").isNotNull().alias("has_data")
+        for row in blobs.select("place", "stream", "rows", has_data, "totals").collect():
+            rows_by_query[row.place].append(row)
 
         # A bucket that was evaluated has put out metrics at least. As long as none was, no bucket has state, and the
         # checkpoint belongs to no query yet.
-        if self._note is not None and any(summaries):
-            self._note.write(blobs.sparkSession, batch_id)
-            self._note = None  # it is written once in a run
+        if self._first_file is not None and any(rows_by_query):
+            self._first_file.write(blobs.sparkSession, batch_id)
+            self._first_file = None  # it is written once in a run
+
+        # A task costs more than a few rows do, and writes a file of its own: one task reads few rows. To find those of
+        # its output it reads the blobs of all outputs of all queries, so the rows of all of them count.
+        row_count = sum(row.rows for row in chain.from_iterable(rows_by_query) if row.has_data)
+        if row_count <= _MOST_ROWS_OF_ONE_TASK:
+            blobs = blobs.coalesce(1)
 
         input_id = self._input_id or input_id_of(self._checkpoint, batch_id)
-        for place, summary in enumerate(summaries):
-            self._write_query(place, blobs, summary, batch_id, input_id)
+        for place, output_rows in enumerate(rows_by_query):
+            self._write_query(place, blobs, output_rows, batch_id, input_id)
         self._is_open = True  # the first micro-batch has opened the sinks of all queries
 
-        # Recordings come last, so that all sinks have each micro-batch that a recording has. `_recordings` has an
-        # element for each query, or none at all.
-        for summary, recording in zip(summaries, self._recordings, strict=False):
+        # Recordings come last, so that all sinks have each micro-batch that a recording has.
+        for output_rows, recording in zip(rows_by_query, self._recordings, strict=True):
             if recording is not None:
                 query_id = self._query_id.of(blobs.sparkSession)
-                recording.commit(batch_id, query_id, _metrics(summary), is_end=input_id == END_OF_STREAM)
+                recording.commit(batch_id, query_id, _metrics(output_rows), is_end=input_id == END_OF_STREAM)
 
-    def _write_query(self, place: int, blobs: DataFrame, summary: Sequence[Row], batch_id: int, input_id: str) -> None:
+    def _write_query(
+        self, place: int, blobs: DataFrame, output_rows: Sequence[Row], batch_id: int, input_id: str
+    ) -> None:
         """Hand the outputs of one query to its sinks.
 
         Args:
             place: The place of the query among those of one pass.
             blobs: The blobs of all queries.
-            summary: The blobs of this query without their data.
+            output_rows: The rows that the buckets of this query have put out, without the data of blobs.
             batch_id: The number of the micro-batch.
             input_id: The id of its input, see `input_id_of`.
 
         Raises:
             SinkError: A sink failed.
+            StateError: A sink is ahead of the checkpoint or behind it, or has lost rows.
         """
         query = self._queries[place]
-        metrics = _metrics(summary)
-        # The watermark of the results is the least one of all buckets.
-        bucket_watermarks = [value for name, value in metrics if name == OUTPUT_WATERMARK]
-        watermark = min(bucket_watermarks, default=EARLIEST)
+        metrics = _metrics(output_rows)
+        watermark = _watermark_of(metrics)
         for output, sink in query.sinks.items():
             if output == METRICS:
                 schema = query.schemas[output]
                 rows = blobs.sparkSession.createDataFrame([progress_of(batch_id, metrics, schema)], schema)
                 count = 1
             else:
-                rows, count = self._rows_of(query, output, place, blobs, summary)
+                rows, count = self._rows_of(query, output, place, blobs, output_rows)
 
             # `write` may commit the rows, so everything that a sink stores with them comes before.
             try:
                 if not self._is_open:
                     sink.open(self._query_id.of(rows.sparkSession))
                     self._check_sink(f"{query.spelled(output)}={sink}", sink, batch_id, input_id)
-                if output == RESULTS:
+                if output == RESULTS and watermark is not None:
                     sink.take_watermark(watermark)
                 sink.take_count(count)
                 sink.take_input_id(input_id)
                 sink.write(rows, batch_id)
+            except StateError:
+                raise  # rows are gone, or are those of another time: it says so itself, and what to restore
             except Exception as error:  # the code of a sink may raise any exception
                 reason = root_cause(error) if is_from_spark(error) else f"{type(error).__name__}: {error}"
                 raise SinkError(query.spelled(output), sink=str(sink), batch_id=batch_id, reason=reason) from error
 
     def _rows_of(
-        self, query: QuerySinks, output: str, place: int, blobs: DataFrame, summary: Sequence[Row]
+        self, query: QuerySinks, output: str, place: int, blobs: DataFrame, output_rows: Sequence[Row]
     ) -> tuple[DataFrame, int]:
         """Return the rows of an output in a micro-batch, as the query selects them, and their number.
 
@@ -350,17 +221,12 @@ class BatchWriter:
             output: The output.
             place: The place of the query among those of one pass.
             blobs: The blobs of all queries.
-            summary: The blobs of this query without their data.
+            output_rows: The rows that the buckets of this query have put out, without the data of blobs.
         """
         schema = query.schemas[output]
-        # A row without a blob is a metric or a watermark.
-        count = sum(row.rows for row in summary if row.is_blob and row.stream in STREAMS[output])
-        if count:
-            # A task costs more than a few rows do, and writes a file of its own: one task reads few rows.
-            partitioned_blobs = blobs.coalesce(1) if count <= _FEW else blobs
-            rows = typed_rows(partitioned_blobs, output, schema, place)
-        else:
-            rows = blobs.sparkSession.createDataFrame([], schema)
+        # A row without data is a metric or a watermark.
+        count = sum(row.rows for row in output_rows if row.has_data and row.stream in STREAMS[output])
+        rows = typed_rows(blobs, output, schema, place) if count else blobs.sparkSession.createDataFrame([], schema)
         if output == RESULTS:
             rows = selected(rows, query.selection)
             if count and query.selection.condition is not None:
@@ -388,14 +254,27 @@ class BatchWriter:
             check_not_behind(name, sink, batch_id - 1, last_input, is_new=is_new)
 
 
-def _metrics(summary: Sequence[Row]) -> list[tuple[str, int]]:
+def _metrics(output_rows: Sequence[Row]) -> list[tuple[str, int]]:
     """Return the metrics of all buckets of a query as pairs of a name and a number; each bucket has its own pairs.
 
     Args:
-        summary: The blobs of the query without their data; one row of each bucket has its metrics in `totals`.
+        output_rows: The rows that the buckets of the query have put out; one of each has its metrics in `totals`.
     """
     metrics: list[tuple[str, int]] = []
-    for row in summary:
+    for row in output_rows:
         if row.totals is not None:
             metrics += row.totals.items()
     return metrics
+
+
+def _watermark_of(metrics: Sequence[tuple[str, int]]) -> int | None:
+    """Return the watermark of the results of a query, which is the least one of all buckets.
+
+    None if no bucket was evaluated, or if there was no progress yet.
+
+    Args:
+        metrics: The metrics of all buckets, as `_metrics` returns them.
+    """
+    bucket_watermarks = [value for name, value in metrics if name == OUTPUT_WATERMARK]
+    watermark = min(bucket_watermarks, default=EARLIEST)
+    return None if watermark == EARLIEST else watermark

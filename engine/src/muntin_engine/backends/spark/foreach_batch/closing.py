@@ -18,8 +18,9 @@ from muntin_engine.backends.planning.closed_streams import BY_A_ROW, check_close
 from muntin_engine.backends.spark.checkpoints.checkpoint import Checkpoint
 from muntin_engine.backends.spark.checkpoints.sink_checks import END_OF_STREAM
 from muntin_engine.backends.spark.dataframes.pipeline import closing_blobs
-from muntin_engine.backends.spark.foreach_batch.batch_writer import BatchWriter, QueriesWithSinks, with_sinks
+from muntin_engine.backends.spark.foreach_batch.batch_writer import BatchWriter
 from muntin_engine.backends.spark.foreach_batch.query_ids import StoredQueryId
+from muntin_engine.backends.spark.foreach_batch.query_sinks import QueriesWithSinks, with_sinks
 from muntin_engine.backends.spark.foreach_batch.written_query import WrittenQuery
 from muntin_engine.backends.spark.session.ended import in_session
 from muntin_engine.backends.spark.session.kinds import is_connect
@@ -96,7 +97,7 @@ def write_last_windows(
             "  start the query once more, with available_now=True and on_end='close'"
         )
 
-    # The first note is written before any sink gets a row, and the second one after all sinks have all rows. If the
+    # The first mark is written before any sink gets a row, and the second one after all sinks have all rows. If the
     # process dies in between, the checkpoint refuses to start a query. Then the closing has to run again, with the same
     # number, by which sinks recognize rows that they have.
     with checkpoint.state.cells() as cells:
@@ -104,7 +105,8 @@ def write_last_windows(
             queries.sinks,
             query_id=StoredQueryId(fspath(path)),
             checkpoint=fspath(path),
-            note=checkpoint.closing_begins,
+            destinations=checkpoint.checked_destinations,
+            first_file=checkpoint.closing_begins,
             input_id=END_OF_STREAM,
             recordings=recordings,
         )

@@ -20,9 +20,10 @@ from muntin_engine.backends.spark.checkpoints.checkpoint import Checkpoint
 from muntin_engine.backends.spark.checkpoints.query_texts import text_or_reason
 from muntin_engine.backends.spark.dataframes.pipeline import streaming_blobs
 from muntin_engine.backends.spark.delivery.by_value import by_value
-from muntin_engine.backends.spark.foreach_batch.batch_writer import BatchWriter, plans_of_pass, with_sinks
+from muntin_engine.backends.spark.foreach_batch.batch_writer import BatchWriter
 from muntin_engine.backends.spark.foreach_batch.closing import ClosingQuery, check_end, write_last_windows
 from muntin_engine.backends.spark.foreach_batch.query_ids import StartedQuery, StoredQueryId
+from muntin_engine.backends.spark.foreach_batch.query_sinks import plans_of_pass, with_sinks
 from muntin_engine.backends.spark.foreach_batch.recorded_queries import (
     begin_recordings,
     recording_settings,
@@ -87,7 +88,7 @@ def write(request: WriteRequest) -> StreamingQuery:
     stored_checkpoint.check_open()
     if not is_remote:  # on Spark Connect only the server sees what the sinks have written
         stored_checkpoint.check_sinks(outputs.sinks_by_spelling)
-    note = stored_checkpoint.note_of_queries(
+    record = stored_checkpoint.record_of_queries(
         outputs.plans,
         outputs.names,
         destinations=outputs.destinations,
@@ -98,24 +99,20 @@ def write(request: WriteRequest) -> StreamingQuery:
             _SINKS.info("%s=%s: each row arrives %s", query_sinks.spelled(output), sink, sink.guarantee)
     begin_recordings(recordings, outputs.queries, stored_checkpoint)
 
-    # The last micro-batch of an earlier start may have been one in which Spark only gave the state another number of
-    # partitions. It ran no query and wrote to no sink: each sink is rightly one micro-batch behind, so none is checked.
-    repartitioned_batch = stored_checkpoint.repartitioned_batch
-    checked_destinations = stored_checkpoint.destinations if repartitioned_batch is None else None
-
     # The first micro-batch may run before Spark has returned the id of the query: the writer then waits for it.
     query_id = StartedQuery()
     batch_writer = BatchWriter(
         outputs.sinks,
         query_id=StoredQueryId(checkpoint) if is_remote else query_id,
         checkpoint=checkpoint,
-        note=note,
+        destinations=stored_checkpoint.checked_destinations,
+        first_file=record,
         recordings=recordings,
-        destinations=checked_destinations,
     )
 
     # Tasks see the settings that the session has at the start: Spark copies them for the query's own session.
     settings = recording_settings(recordings, outputs.queries)
+    repartitioned_batch = stored_checkpoint.repartitioned_batch
     if repartitioned_batch is not None:
         settings[REPARTITIONED] = str(repartitioned_batch)
     usual_name = _usual_name(queries)

@@ -17,7 +17,7 @@ from muntin_engine.backends.spark.column_types import arrow_schema_of
 from muntin_engine.backends.spark.dataframes.static_warnings import CountReporter
 from muntin_engine.backends.spark.delivery.packed_task import open_task
 from muntin_engine.backends.spark.failures.worker_errors import module_error_first
-from muntin_engine.backends.spark.operators.bucket_processor import OUTPUT
+from muntin_engine.backends.spark.operators.output_columns import OUTPUT
 from muntin_engine.backends.spark.operators.settled_worker import settle
 from muntin_engine.plan.metrics import skipped_metric
 from muntin_engine.state.cells import MemoryCells

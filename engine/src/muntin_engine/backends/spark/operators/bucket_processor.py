@@ -19,37 +19,20 @@ from muntin_engine.backends.spark.private_parts import client_of_state
 
 if TYPE_CHECKING:
     from muntin_engine.state.cells import Origin
+    from muntin_engine.state.idle_note import IdleNote
     from muntin_engine.wire.task_payload import TaskPayload
-
-OUTPUT: Final = spark_types.StructType(
-    [
-        spark_types.StructField("bucket", spark_types.IntegerType()),
-        spark_types.StructField("place", spark_types.IntegerType()),
-        spark_types.StructField("stream", spark_types.StringType()),
-        spark_types.StructField("rows", spark_types.LongType()),
-        spark_types.StructField("data", spark_types.BinaryType()),
-        spark_types.StructField("totals", spark_types.MapType(spark_types.StringType(), spark_types.LongType())),
-    ]
-)
-"""The output of a bucket: blobs of results, late and rejected rows, its watermarks, and one row with all its metrics.
-
-`place` is the place of its query among those of one pass, or 0. The metrics are in `totals`, by name.
-"""
 
 _NAME: Final = spark_types.StructType([spark_types.StructField("name", spark_types.StringType())])
 _DATA: Final = spark_types.StructType([spark_types.StructField("data", spark_types.BinaryType())])
 
-IDLE: Final = "idle"
-"""The cell of a partition with its note of idle micro-batches, in which none of its buckets was evaluated.
-
-The note has the first of the consecutive idle micro-batches, and by its origin the last one.
-"""
-
 _NO_BUCKET: Final = -1
-"""The key under which every partition keeps that cell: the id of no bucket."""
+"""The key under which every partition keeps its note of idle micro-batches: the id of no bucket."""
 
 _WITH_STATE: Final[set[tuple[str, int]]] = set()
-"""The buckets that have had state in this process: each as the id of its query and its own id."""
+"""The buckets that have written state in this process: each as the id of its query and its own id.
+
+On Spark Connect the id of the query is empty, so buckets of the same id in different queries count as one.
+"""
 
 
 class MapCells:
@@ -90,8 +73,7 @@ class BucketProcessor(StatefulProcessor):
     Spark unpickles it anew for each partition of each micro-batch; only the state store lasts.
 
     A micro-batch with a row writes the state of all buckets. In a micro-batch without rows no bucket is evaluated, and
-    each partition writes a note instead, with the first and the last of such micro-batches. So the state of a bucket
-    must be of the previous micro-batch, or of the one before the first idle one; otherwise the checkpoint is damaged.
+    each partition writes an `IdleNote` instead, by which older state is told from state that was lost.
     """
 
     def __init__(self, tasks: Mapping[int, bytes], *, has_begun: bool = False) -> None:
@@ -129,21 +111,22 @@ class BucketProcessor(StatefulProcessor):
         task = open_task(self._tasks[bucket])
         origin = _origin_of(bucket)
 
-        # A bucket that has had state in this process lacks no cell. So Spark need not be asked before each read whether
-        # there is a cell.
+        # A bucket that has written state in this process is taken to have all of its cells, so that Spark need not be
+        # asked before each read whether there is one. At worst, where the micro-batch that wrote them was not committed
+        # and comes again, or another query wrote them (see `_WITH_STATE`), Spark logs its warning of a missing value.
         bucket_of_query = (origin.query if origin else "", bucket)
         self._cells.may_be_new = bucket_of_query not in _WITH_STATE
 
-        def was_idle(first_missing: int) -> bool:
-            """Return True if the state may lack the micro-batches from this one on; see `_was_idle`.
+        def may_lack(first_missing: int) -> bool:
+            """Return True if the state may lack the micro-batches from this one on; see `_may_lack`.
 
             It is called only if the state of the bucket is not of the previous micro-batch.
             """
-            return origin is not None and self._was_idle(first_missing, origin, task)
+            return origin is not None and self._may_lack(first_missing, origin, task)
 
         with module_error_first():
             arrivals = collect(rows, len(task.inputs))
-            blobs = run_bucket(task, bucket, self._cells, arrivals, origin=origin, was_idle=was_idle)
+            blobs = run_bucket(task, bucket, self._cells, arrivals, origin=origin, may_lack=may_lack)
             for blob in with_totals(blobs):
                 yield Row(bucket=bucket, place=task.place, **blob.columns())
         _WITH_STATE.add(bucket_of_query)
@@ -164,19 +147,14 @@ class BucketProcessor(StatefulProcessor):
         if origin is None:
             return  # a note needs the number of the micro-batch, which a task does not know on Spark Connect
         from muntin_engine.state.cells import seal
+        from muntin_engine.state.idle_note import IDLE, IdleNote
 
-        # If the previous micro-batch was idle too, the first idle one stays the same.
         with self._cells_of(_NO_BUCKET, origin):
-            first_idle = self._first_idle(origin)
-            if first_idle is None:
-                first_idle = origin.batch
-            self._cells.put(IDLE, seal(IDLE, str(first_idle).encode(), origin))
+            note = IdleNote.in_idle_batch(origin.batch, self._stored_note(origin), _repartitioned_batch())
+            self._cells.put(IDLE, seal(IDLE, note.to_bytes(), origin))
 
-    def _was_idle(self, first_missing: int, origin: Origin, task: TaskPayload) -> bool:
+    def _may_lack(self, first_missing: int, origin: Origin, task: TaskPayload) -> bool:
         """Return True if it is no damage that the state of the evaluated bucket is not of the previous micro-batch.
-
-        A missing write is no damage if the partition was idle since the state was written, of which each partition
-        keeps a note, or if Spark has given the state another number of partitions since.
 
         Args:
             first_missing: The first micro-batch that did not write the state of the bucket: the one after the last
@@ -187,27 +165,33 @@ class BucketProcessor(StatefulProcessor):
         Raises:
             StateMismatchError: A bucket has no state because the state is another query's, which has other buckets.
         """
+        from muntin_engine.state.idle_note import IdleNote
+
+        with self._cells_of(_NO_BUCKET, origin):  # where the note of the partition is
+            stored_note = self._stored_note(origin)
+        note = IdleNote.up_to(origin.batch - 1, stored_note, _repartitioned_batch())
+        if note is not None and note.explains(first_missing, has_begun=self._has_begun):
+            return True
+        is_without_state = first_missing == 0
+        if is_without_state:
+            self._refuse_other_query(origin, task)
+        return False
+
+    def _refuse_other_query(self, origin: Origin, task: TaskPayload) -> None:
+        """Raise if a bucket has no state because the state is another query's, which has other buckets.
+
+        That shows in the buckets that both queries have.
+
+        Args:
+            origin: The origin of the bucket without state in this micro-batch.
+            task: The task of the bucket.
+
+        Raises:
+            StateMismatchError: The state is another query's.
+        """
         from muntin_engine.state.bucket_state import BucketMetadata
         from muntin_engine.state.cells import METADATA, split, unseal
 
-        # After a repartition the bucket may lie in another partition, whose note says nothing of it.
-        context = TaskContext.get()
-        repartitioned_batch = None if context is None else context.getLocalProperty(REPARTITIONED)
-        if repartitioned_batch and int(repartitioned_batch) >= first_missing:
-            return True
-
-        with self._cells_of(_NO_BUCKET, origin):  # where the note of the partition is
-            first_idle = self._first_idle(origin)
-        is_without_state = first_missing == 0
-        if first_idle is not None and first_idle <= first_missing:
-            # The partition was idle all the time. A bucket without state is damage all the same if it is known that all
-            # buckets have had state.
-            return not (is_without_state and self._has_begun)
-        if not is_without_state:
-            return False
-
-        # The bucket has no state, and its partition was not idle. The reason may be that the state is another query's,
-        # which has other buckets: that shows in those that both have.
         for bucket in self._tasks:
             with self._cells_of(bucket, origin):
                 sealed = self._cells.get(METADATA)
@@ -215,23 +199,22 @@ class BucketProcessor(StatefulProcessor):
                 _, metadata = split(unseal(METADATA, sealed))  # the first part has the checksums of other cells
                 # Called only for its error: it raises unless the state is this query's.
                 BucketMetadata.from_bytes(metadata, task.compatibility, task.codec)
-        return False
 
-    def _first_idle(self, origin: Origin) -> int | None:
-        """Return the first of the consecutive idle micro-batches up to the previous one; None if that had rows.
+    def _stored_note(self, origin: Origin) -> IdleNote | None:
+        """Return the last note that the partition has written; None if it has none of this query.
 
         Args:
             origin: The origin of a bucket of the partition in this micro-batch.
         """
-        from muntin_engine.state.cells import Origin, unseal
+        from muntin_engine.state.cells import unseal
+        from muntin_engine.state.idle_note import IDLE, IdleNote
 
         sealed = self._cells.get(IDLE)
         if not sealed:
             return None
-        # An older note does not count: the partition has had rows since, in a micro-batch that wrote no note.
-        note = unseal(IDLE, sealed, owner="a partition")
-        is_of_previous_batch = note.origin == Origin(query=origin.query, bucket=_NO_BUCKET, batch=origin.batch - 1)
-        return int(note.data) if is_of_previous_batch else None
+        cell = unseal(IDLE, sealed, owner="a partition")
+        is_of_query = (cell.origin.query, cell.origin.bucket) == (origin.query, _NO_BUCKET)
+        return IdleNote.of_cell(cell) if is_of_query else None
 
     @contextmanager
     def _cells_of(self, bucket: int, origin: Origin) -> Iterator[None]:
@@ -264,3 +247,13 @@ def _origin_of(bucket: int) -> Origin | None:
     from muntin_engine.state.cells import Origin
 
     return Origin(context.getLocalProperty("sql.streaming.queryId") or "", bucket, int(batch))
+
+
+def _repartitioned_batch() -> int | None:
+    """Return the micro-batch in which Spark moved the state, as the running task is told; None if it is told of none.
+
+    The setting stays for the whole run of the query, and may be that of an earlier run.
+    """
+    context = TaskContext.get()
+    batch = None if context is None else context.getLocalProperty(REPARTITIONED)
+    return int(batch) if batch else None

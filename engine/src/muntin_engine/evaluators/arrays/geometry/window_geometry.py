@@ -161,6 +161,6 @@ class EntryMerging:
     store: StretchStore
     progress: InputsProgress
 
-    def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
+    def merge(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
         """Merge log entries into as few as possible, without stretches that end before `first_live`."""
         return self.geometry.merge_entries(self.store, entries, first_live, self.progress)

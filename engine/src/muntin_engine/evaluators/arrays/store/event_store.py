@@ -208,7 +208,7 @@ class EventStore(ArrayStore):
         """
         return self._write_records(recorded(records, serial))
 
-    def compact(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
+    def merge(self, entries: Sequence[LogEntry], first_live: int) -> list[Entry]:
         """Merge log entries into as few as possible: only the last record of each event and result counts."""
         del first_live
         last_records = self.read_records(entries)

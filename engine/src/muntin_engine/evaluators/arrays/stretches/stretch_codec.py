@@ -126,7 +126,7 @@ def entry_of(stretches: StretchTable, data: bytes) -> Entry:
     """
     # A closed stream lets all entries die that are dead before `INFINITY`: also those with stretches without an end.
     last = min(int(stretches.high.max()), INFINITY - 1)
-    return Entry(int(stretches.low.min()), last, data)
+    return Entry(last, data)
 
 
 class _BlobOfBatch(NamedTuple):
