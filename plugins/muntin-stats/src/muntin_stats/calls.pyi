@@ -499,7 +499,7 @@ def quantile(column: Column, /, *, q: float) -> ModuleCall:
         q: Share, from 0 (the smallest) to 1 (the largest).
 
     Types: float, int or Decimal to float. Between Decimals, and between ints of more than 53 bits, the result is
-        computed exactly and rounded once.
+        computed exactly and rounded once. It is infinite where no float is near, as for an int of 400 digits.
     Nulls: skipped; the result is null where there is nothing else.
     NaN: larger than any number; a result that would lie between a number and NaN is NaN.
 
