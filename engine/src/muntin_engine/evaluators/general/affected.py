@@ -111,11 +111,9 @@ class AffectedWindows:
         affected_stretch = self._query.window.affected_stretch
         changes: list[_ChangeSpan] = []
         for previous, present in net.changes_by_id.values():
-            # A change affects no window if neither version of the event is a member of any.
-            was_member = previous is not None and previous.is_member
-            is_member = present is not None and present.is_member
-            if was_member or is_member:
-                changes.append(self._span_of_change(previous, present))
+            span = self._span_of_change(previous, present)
+            if span is not None:
+                changes.append(span)
         for event in net.inserted:
             if event.is_member:
                 start, end = affected_stretch(event.since, event.until)
@@ -125,16 +123,18 @@ class AffectedWindows:
             changes.append(_ChangeSpan(previous=None, present=None, start=start, end=end))  # of bounds, not of an event
         return changes
 
-    def _span_of_change(self, previous: StoredEvent | None, present: StoredEvent | None) -> _ChangeSpan:
+    def _span_of_change(self, previous: StoredEvent | None, present: StoredEvent | None) -> _ChangeSpan | None:
         """Find the stretch of the axis in which a change of an event can affect windows.
 
-        At least one version of the event is a member of windows.
+        None if the change affects no window, as neither version of the event is a member of any.
 
         By the rule of the StreamInsight paper, a new end affects the windows between the old end and the new end. Where
         a module sees ends outside its window, a new end affects all windows of the event. Where a boundary of windows
         may come or go, the windows on both sides of it are affected: `affected_stretch` of the kind widens the stretch.
         """
         versions = [event for event in (previous, present) if event is not None and event.is_member]
+        if not versions:
+            return None
         start = min(event.since for event in versions)
         stop = max(event.until for event in versions)
         # Of two versions with different payloads, the old one is replaced: that affects all windows of both.

@@ -9,8 +9,7 @@ A micro-batch has a fixed order:
 5. The windows that fire are computed and emitted.
 
 Final results do not depend on the trigger, except with `discard`: they then have only the members since the last
-firing.
-An exception names the trigger or the refinement, and the key, window and method.
+firing. An exception names the trigger or the refinement, and the key, window and method.
 """
 
 from __future__ import annotations

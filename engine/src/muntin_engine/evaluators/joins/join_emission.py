@@ -316,7 +316,7 @@ class JoinEmission:
             # left out is empty, and stands before all others, whatever the end of the event is.
             return not self._finality.is_past(side, event) or is_needed(event)
 
-        # Beyond the last past end, a revision may still move an event.
+        # A revision may still move an event that ends after `past_until`.
         state = self._state.sides[side]
         forgotten = state.events.forget(min(until, self._finality.past_until[side]), stays)
         if forgotten:
