@@ -30,6 +30,7 @@ from muntin_engine.recording.passed_results import (
 )
 from muntin_engine.recording.recorded_batch import RecordedBatch
 from muntin_engine.recording.recording_folder import (
+    RecordedRun,
     read_batches,
     read_runs,
     read_unfinished,
@@ -111,10 +112,9 @@ class Recording:
         After micro-batches that were not recorded, a recording begins again with the state that they left. Then the
         rows before that state count as missing, though some of them are in the recording.
         """
-        runs_with_state = [run for run in self.runs if run.cells_file is not None]
-        if not runs_with_state:
+        if not self._runs_with_state:
             return None
-        last_run = runs_with_state[-1]
+        last_run = self._runs_with_state[-1]
         return missing_rows(last_run, self.task(last_run.number))
 
     @cached_property
@@ -123,14 +123,14 @@ class Recording:
 
         If it begins with a state, only the evaluator that wrote the state can.
         """
-        if self._begins_with_state:
+        if self._runs_with_state:
             return (self.plan.choice.evaluator,)
         return tuple(evaluators_of(self.runs[0].data, self._code))
 
     @property
-    def _begins_with_state(self) -> bool:
-        """True if a start of the query began with a state by rows that are not in the recording."""
-        return any(run.cells_file is not None for run in self.runs)
+    def _runs_with_state(self) -> list[RecordedRun]:
+        """The starts of the query that began with a state by rows that are not in the recording, in order."""
+        return [run for run in self.runs if run.cells_file is not None]
 
     @property
     def differences(self) -> tuple[str, ...]:
@@ -231,7 +231,7 @@ class Recording:
         # Where the query was started again, so is the replay: it goes on with only what a new process has.
         run = self.batches[0].run if self.batches else 0
         replay = Replay(self.task(run, evaluator))
-        runs_with_state = [recorded_run for recorded_run in self.runs if recorded_run.cells_file is not None]
+        runs_with_state = self._runs_with_state  # a new list, from which a run is taken when its state is loaded
         replayed_batches: list[ReplayedBatch] = []
         for batch in self.batches:
             if batch.run != run and restarts:
@@ -266,7 +266,7 @@ class Recording:
             return
         check_evaluator(self.runs[0].data, self._code, evaluator)  # raises if it could never run this query
         recorded_evaluator = self.plan.choice.evaluator
-        if self._begins_with_state:
+        if self._runs_with_state:
             reason = f"begins with a state of the {recorded_evaluator} evaluator"
         else:
             reason = f"is of the {recorded_evaluator} evaluator"
